@@ -1,0 +1,43 @@
+# Every target does its own set-up: python3 and make are all a machine needs.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo lint test test-all wheel clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+setup: $(INSTALLED)  ## install the package and its tools into .venv
+
+demo: $(INSTALLED)  ## train on bundled real data, print what it achieves, draw it (demo.png)
+	$(BIN)/python examples/demo.py --picture demo.png
+
+lint: $(INSTALLED)  ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint  ## lint, types, layers and the fast tests
+	$(BIN)/pytest -n auto -m 'not slow and not data' --cov --cov-report=term
+
+test-all: test  ## the same, and slow statistics and real data (folder: RANKAD_DATA)
+	$(BIN)/pytest -n auto -m 'slow or data' tests
+
+wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment
+	rm -rf dist .wheel-venv
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv .wheel-venv
+	.wheel-venv/bin/python -m pip install --quiet dist/rankad-*.whl
+	cd dist && ../.wheel-venv/bin/python ../examples/demo.py --check
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .wheel-venv build dist demo.png .coverage .pytest_cache .mypy_cache .ruff_cache

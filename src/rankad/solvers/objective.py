@@ -1,0 +1,44 @@
+"""What the solver knows of an objective: value, gradient, Hessian product of the loss."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankad._typing import FloatArray
+
+
+class LossAt(Protocol):
+    """A convex loss of the training scores, expanded to second order at one point."""
+
+    @property
+    def value(self) -> float:
+        """Loss at the scores."""
+        ...
+
+    @property
+    def gradient(self) -> FloatArray:
+        """Derivative with respect to each score."""
+        ...
+
+    @property
+    def is_active(self) -> NDArray[np.bool_]:
+        """Whether each score's row of the Hessian differs from zero."""
+        ...
+
+    def hessian_product(self, vectors: FloatArray) -> FloatArray:
+        """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``."""
+        ...
+
+
+class Loss(Protocol):
+    """A convex, once differentiable loss of the training scores ``f_i = g(x_i)``."""
+
+    @property
+    def is_shift_invariant(self) -> bool:
+        """Whether adding a constant to all scores leaves the loss as it is."""
+        ...
+
+    def at(self, scores: FloatArray) -> LossAt:
+        """Expand the loss at these scores."""
+        ...

@@ -1,0 +1,32 @@
+"""The paper's statistic, eq. (7): minus the mean distance to the K nearest neighbors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankad._typing import FloatArray
+from rankad.statistics.neighbors import neighbor_distances
+
+
+@dataclass(frozen=True)
+class MeanNeighborDistance:
+    """``G(x) = -(1/K) sum_i D_(i)(x)``, eq. (7), with ``D_(i)`` the i-th nearest distance.
+
+    Where there are fewer than ``n_neighbors`` other points, all of them are used.
+
+    >>> statistic = MeanNeighborDistance(n_neighbors=2)
+    >>> statistic(np.array([[0.0], [1.0], [3.0]]))
+    array([-2. , -1.5, -2.5])
+    >>> statistic(np.array([[10.0]]), reference=np.array([[0.0], [1.0], [3.0]]))
+    array([-8.])
+    """
+
+    n_neighbors: int = 10
+    n_jobs: int | None = None
+
+    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``reference``."""
+        n_available = len(points) - 1 if reference is None else len(reference)
+        n_neighbors = min(self.n_neighbors, n_available)
+        distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
+        return np.asarray(-distances.mean(axis=1))

@@ -1,0 +1,28 @@
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("rankad", deadline=None, print_blob=True)
+settings.load_profile("rankad")
+
+
+def pytest_collection_modifyitems(config, items):
+    if "RANKAD_DATA" in os.environ:
+        return
+    skip = pytest.mark.skip(reason="needs the real data sets: set RANKAD_DATA to their folder")
+    for item in items:
+        if "data" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20240229)
+
+
+@pytest.fixture
+def nominal(rng):
+    """Two unequal clusters, 240 rows of 3 columns."""
+    return np.concatenate([rng.normal(size=(160, 3)), 4 + 0.5 * rng.normal(size=(80, 3))])

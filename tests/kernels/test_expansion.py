@@ -1,0 +1,86 @@
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracles
+from rankad import KernelExpansion
+from rankad.kernels import FarField
+
+
+@pytest.fixture
+def expansion(rng):
+    weights = rng.normal(size=40)
+    return KernelExpansion(
+        rng.normal(size=(40, 3)), weights, 0.8, far_field=FarField.below(weights)
+    )
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("far", [False, True])
+def test_scores_match_the_obvious_sum(expansion, centered, far, rng):
+    far_field = FarField(radius=2.0, floor=-7.0) if far else None
+    variant = replace(expansion, centered=centered, far_field=far_field)
+    points = 3.0 * rng.normal(size=(200, 3))
+    slow = oracles.kernel_expansion(
+        points, variant.centers, variant.weights, variant.sigma, centered, far_field
+    )
+    assert_allclose(variant(points), slow, rtol=1e-10, atol=1e-12)
+    assert_allclose(variant.astype("float32")(points), slow, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_row_scores_the_same_alone_and_in_any_batch(expansion, dtype, rng):
+    points = np.repeat(rng.normal(size=(17, 3)), 5, axis=0)[rng.permutation(85)]
+    scorer = expansion.astype(dtype)
+    scores = scorer(points)
+    assert scores.dtype == dtype
+    assert_array_equal(scores, [scorer(point[None])[0] for point in points])
+    assert_array_equal(scores[20:61:3], scorer(points[20:61:3]))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@given(
+    direction=st.lists(st.floats(-1, 1), min_size=3, max_size=3).filter(
+        lambda d: max(map(abs, d)) > 0.1
+    ),
+    sigma=st.floats(1e-6, 1e6),
+    signs=st.sampled_from([(1, 1, 1), (1, -1, 1), (-3, 1, -0.5)]),
+)
+def test_scores_beyond_the_radius_are_below_all_within_and_fall(dtype, direction, sigma, signs):
+    weights = np.array(signs, dtype=float)
+    centers = np.eye(3) * sigma
+    g = KernelExpansion(centers, weights, sigma, far_field=FarField.below(weights)).astype(dtype)
+    ray = np.array([0.0, 0.5, 1.0, 2.0, 1e2, 1e4, 1e8, 1e12])[:, None] * sigma * np.array(direction)
+    scores = g(ray)
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores[3:]) < 0).all()
+    assert scores[:4].min() > scores[4]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_no_magnitude_overflows(expansion, dtype):
+    far = expansion.astype(dtype)(np.array([[1e300] * 3, [-np.inf, 0.0, 0.0], [1e200, -1e200, 0]]))
+    assert np.isfinite(far).all()
+    assert (far < -1e30).all()
+
+
+def test_without_a_far_field_the_sum_dies_to_zero(expansion):
+    assert replace(expansion, far_field=None)(np.array([[1e9] * 3]))[0] == 0.0
+
+
+def test_a_sigma_that_overflows_is_refused():
+    with pytest.raises(ValueError, match="sigma=1e-300 is too small"):
+        KernelExpansion(np.array([[1e10]]), np.ones(1), 1e-300)
+
+
+def test_an_expansion_is_frozen_and_pickles(expansion, rng):
+    with pytest.raises(FrozenInstanceError):
+        expansion.sigma = 2.0
+    points = rng.normal(size=(5, 3))
+    assert_array_equal(pickle.loads(pickle.dumps(expansion))(points), expansion(points))
+    assert expansion.n_centers == 40

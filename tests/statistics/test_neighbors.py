@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracles
+from rankad.statistics import MeanNeighborDistance, neighbor_distances
+from rankad.statistics.neighbors import MAX_TREE_DIMENSION, distinct_rows
+
+SEARCHES = pytest.mark.parametrize(
+    "n_features", [1, 3, MAX_TREE_DIMENSION + 15], ids=["line", "tree", "brute"]
+)
+
+
+@SEARCHES
+def test_distances_match_brute_force(n_features, rng):
+    points = rng.normal(size=(70, n_features))
+    assert_allclose(neighbor_distances(points, 5), oracles.neighbor_distances(points, 5))
+
+
+@SEARCHES
+def test_distances_to_a_reference_match_brute_force(n_features, rng):
+    points, reference = rng.normal(size=(20, n_features)), rng.normal(size=(31, n_features))
+    assert_allclose(
+        neighbor_distances(points, 5, reference), oracles.neighbor_distances(points, 5, reference)
+    )
+
+
+@SEARCHES
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 40), n_values=st.integers(1, 4))
+def test_copies_are_neighbors_and_self_is_not(n_features, seed, n, n_values):
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, n_values, size=(n, n_features)).astype(float)
+    n_neighbors = int(rng.integers(1, n))
+    distances = neighbor_distances(points, n_neighbors)
+    assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors), atol=1e-12)
+
+
+@SEARCHES
+def test_equal_rows_get_equal_statistics_to_the_last_bit(n_features, rng):
+    points = rng.normal(size=(60, n_features))[rng.integers(0, 60, size=300)]
+    values = MeanNeighborDistance(7)(points)
+    distinct = distinct_rows(points)
+    for group in range(len(distinct.rows)):
+        assert np.ptp(values[distinct.inverse == group]) == 0.0
+
+
+def test_a_row_repeated_thousands_of_times_has_distance_zero(rng):
+    points = np.concatenate([np.zeros((3000, 6)), rng.normal(size=(7000, 6))])
+    values = MeanNeighborDistance(10)(points)
+    assert_array_equal(values[:3000], 0.0)
+    assert (values[3000:] < 0.0).all()
+
+
+def test_an_offset_far_from_the_origin_loses_no_neighbors(rng):
+    points = rng.normal(size=(80, 20))
+    assert_allclose(
+        neighbor_distances(points + 1e6, 4), oracles.neighbor_distances(points, 4), rtol=1e-6
+    )
+
+
+def test_distinct_rows_restore_the_array(rng):
+    points = rng.integers(0, 2, size=(50, 3)).astype(float)
+    distinct = distinct_rows(points)
+    assert_array_equal(distinct.rows[distinct.inverse], points)
+    assert_array_equal(distinct.counts, np.bincount(distinct.inverse))
+    assert len(np.unique(points, axis=0)) == len(distinct.rows)
+
+
+def test_exact_distances_are_computed_in_blocks(rng, monkeypatch):
+    points = rng.normal(size=(50, 3))
+    whole = neighbor_distances(points, 4)
+    monkeypatch.setattr("rankad.statistics.neighbors._BLOCK_ENTRIES", 100)
+    assert_array_equal(neighbor_distances(points, 4), whole)
+
+
+@pytest.mark.parametrize("n_neighbors", [0, 5])
+def test_too_many_neighbors_are_refused(n_neighbors):
+    with pytest.raises(ValueError, match="between 1 and 4, the number of other points"):
+        neighbor_distances(np.arange(5.0)[:, None], n_neighbors)
+
+
+def test_the_mean_uses_all_others_where_there_are_too_few():
+    values = MeanNeighborDistance(n_neighbors=10)(np.array([[0.0], [1.0], [3.0]]))
+    assert_allclose(values, [-2.0, -1.5, -2.5])
