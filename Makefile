@@ -1,6 +1,8 @@
 # Every target does its own set-up: python3 and make are all a machine needs.
 PYTHON ?= python3
 BIN := .venv/bin
+# Tests run in one process per core; more threads in each would only wait for one another.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 INSTALLED := .venv/.installed
 
 .DEFAULT_GOAL := help
@@ -27,10 +29,10 @@ lint: $(INSTALLED)  ## style, types and layers
 	$(BIN)/lint-imports
 
 test: lint  ## lint, types, layers and the fast tests
-	$(BIN)/pytest -n auto -m 'not slow and not data' --cov --cov-report=term
+	$(PYTEST) -m 'not slow and not data' --cov --cov-report=term
 
 test-all: test  ## the same, and slow statistics and real data (folder: RANKAD_DATA)
-	$(BIN)/pytest -n auto -m 'slow or data' tests
+	$(PYTEST) -m 'slow or data' tests
 
 wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment
 	rm -rf dist .wheel-venv

@@ -46,7 +46,7 @@ def _numeric_rows(estimator: Any, X: ArrayLike, **kwargs: Any) -> FloatArray:
 
 def _text_columns(X: Any) -> list[str]:
     """Names of the columns of a data frame that cannot become numbers."""
-    names = getattr(X, "columns", None)
+    names = getattr(X, "column_names", getattr(X, "columns", None))  # Arrow, others
     if names is None or not hasattr(X, "__getitem__"):
         return []
     return [name for name in names if isinstance(name, str) and not _is_numeric(X[name])]

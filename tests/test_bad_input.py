@@ -1,0 +1,214 @@
+"""Every bad input ends in a clear error or warning; every unusual but good one works."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import FunctionTransformer
+
+from rankad import RankAD
+from rankad.exceptions import NoPairsError
+
+FRAMES = pytest.mark.parametrize(
+    "frame",
+    [
+        lambda X, names: pd.DataFrame(X, columns=names),
+        lambda X, names: pl.DataFrame(X, schema=names, orient="row"),
+        lambda X, names: pa.table(dict(zip(names, X.T, strict=True))),
+    ],
+    ids=["pandas", "polars", "arrow"],
+)
+
+
+def fitted(X, **params):
+    return RankAD(random_state=0, **params).fit(X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("when", ["fit", "score"])
+def test_nan_and_infinities_are_refused(nominal, value, when):
+    bad = nominal.copy()
+    bad[3, 1] = value
+    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+        fitted(bad) if when == "fit" else fitted(nominal).p_values(bad)
+
+
+def test_a_constant_column_is_kept_and_watched(nominal):
+    X = np.c_[nominal, np.full(len(nominal), 7.0)]
+    detector = fitted(X)
+    assert_allclose(detector.p_values(X), fitted(nominal).p_values(nominal))
+    moved = X[:1].copy()
+    moved[0, 3] = 50.0
+    assert detector.p_values(moved)[0] == 1 / 61
+
+
+def test_equal_rows_have_nothing_to_rank():
+    with pytest.raises(NoPairsError, match=r"the statistic is -?0 for every one.*rows all equal"):
+        fitted(np.ones((50, 3)))
+
+
+def test_fewer_rows_than_neighbors_lower_their_number(rng):
+    with pytest.warns(UserWarning, match="n_neighbors=10 lowered to 8: there are only 9 training"):
+        detector = fitted(rng.normal(size=(12, 2)), alpha=0.5)
+    assert detector.n_neighbors_ == 8
+
+
+def test_one_row_is_refused():
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        fitted(np.ones((1, 3)))
+
+
+def test_no_rows_left_to_train_on_is_refused(rng):
+    with pytest.raises(ValueError, match=r"calibration_size=0.25 leaves 1 of 2 samples to train"):
+        fitted(rng.normal(size=(2, 3)))
+    with pytest.raises(ValueError, match="calibration_size=99 leaves 0 of 50 samples"):
+        fitted(rng.normal(size=(50, 3)), calibration_size=99)
+
+
+def test_more_rows_than_the_kernel_matrix_allows_are_refused_with_advice(rng, monkeypatch):
+    monkeypatch.setattr("rankad.detector.MAX_TRAINING_ROWS", 100)
+    with pytest.raises(ValueError, match=r"at most 100 are taken. Calibrate on more of them"):
+        fitted(rng.normal(size=(200, 2)))
+
+
+def test_one_feature_works(rng):
+    detector = fitted(rng.normal(size=(200, 1)))
+    p = detector.p_values([[0.0], [1.0], [9.0]])
+    assert p[0] > p[2] == 1 / 51
+
+
+def test_one_dimensional_input_is_refused():
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        fitted(np.arange(10.0))
+
+
+def test_text_is_refused():
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        fitted(np.array([["a", "b"], ["c", "d"]]))
+
+
+@FRAMES
+def test_text_columns_of_a_frame_are_named(frame):
+    X = frame(np.array([["a", "1"], ["b", "2"]], dtype=object), ["city", "size"])
+    with pytest.raises(ValueError, match=r"Columns \['city'\] are not numeric; encode or drop"):
+        fitted(X)
+
+
+def test_a_wrong_number_of_features_is_refused(nominal):
+    with pytest.raises(ValueError, match="X has 2 features, but RankAD is expecting 3"):
+        fitted(nominal).p_values(nominal[:, :2])
+
+
+@FRAMES
+def test_frames_give_the_same_p_values_and_their_names_are_checked(frame, nominal):
+    names = ["a", "b", "c"]
+    detector = fitted(frame(nominal, names))
+    assert_array_equal(detector.feature_names_in_, names)
+    assert_array_equal(detector.p_values(frame(nominal, names)), fitted(nominal).p_values(nominal))
+    with pytest.raises(ValueError, match="feature names should match"):
+        detector.p_values(frame(nominal, ["a", "b", "z"]))
+
+
+@FRAMES
+def test_missing_values_of_a_frame_are_refused(frame, nominal):
+    values = nominal.copy()
+    values[0, 0] = np.nan
+    with pytest.raises(ValueError, match="contains NaN"):
+        fitted(frame(values, ["a", "b", "c"]))
+
+
+def test_sparse_input_is_refused(nominal):
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        fitted(scipy.sparse.csr_array(nominal))
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        fitted(nominal).p_values(scipy.sparse.csr_array(nominal))
+
+
+def test_huge_values_are_refused_in_fit_and_are_anomalies_in_scoring(nominal):
+    huge = nominal.copy()
+    huge[5, 2] = 1e300
+    with pytest.raises(ValueError, match="Column 2 holds values as large as 1e\\+300"):
+        fitted(huge)
+    with pytest.raises(ValueError, match="Column 'c' holds values"):
+        fitted(pd.DataFrame(huge, columns=["a", "b", "c"]))
+    detector = fitted(nominal)
+    assert detector.p_values(huge)[5] == 1 / 61
+    assert np.isfinite(detector.score_samples(huge)).all()
+
+
+def test_large_units_are_fine(nominal):
+    assert_allclose(
+        fitted(nominal * 1e100).p_values(nominal * 1e100), fitted(nominal).p_values(nominal)
+    )
+    assert_allclose(
+        fitted(nominal * 1e-100).p_values(nominal * 1e-100), fitted(nominal).p_values(nominal)
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.int8, bool])
+def test_other_number_types_work(dtype, rng):
+    X = rng.integers(0, 2 if dtype is bool else 9, size=(300, 6)).astype(dtype)
+    assert_array_equal(fitted(X).p_values(X), fitted(X.astype(float)).p_values(X.astype(float)))
+
+
+def test_mixed_columns_of_a_frame_work(rng):
+    frame = pd.DataFrame(
+        {
+            "real": rng.normal(size=100),
+            "count": rng.integers(0, 9, size=100),
+            "flag": rng.random(100) < 0.5,
+        }
+    )
+    assert fitted(frame).p_values(frame).shape == (100,)
+
+
+def test_read_only_and_non_contiguous_arrays_work_and_stay_untouched(nominal):
+    expected = fitted(nominal).p_values(nominal)
+    frozen = nominal.copy()
+    frozen.setflags(write=False)
+    assert_array_equal(fitted(frozen).p_values(frozen), expected)
+    strided = np.repeat(nominal, 2, axis=0)[::2]
+    assert_array_equal(fitted(strided).p_values(strided), expected)
+    fortran = np.asfortranarray(nominal)
+    assert_array_equal(fitted(fortran).p_values(fortran), expected)
+    assert_array_equal(fitted(nominal.tolist()).p_values(nominal.tolist()), expected)
+
+
+def test_a_scaler_that_makes_nan_is_named(nominal):
+    with pytest.raises(ValueError, match=r"FunctionTransformer.* turned finite rows into NaN"):
+        fitted(nominal, scaler=FunctionTransformer(lambda X: X * np.nan))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", 1.5),
+        ("alpha", 0),
+        ("statistic", "nearest"),
+        ("n_neighbors", 0),
+        ("n_levels", 1),
+        ("min_rank_gap", 2),
+        ("loss", "log"),
+        ("anchor", -1),
+        ("C", 0),
+        ("C", "auto"),
+        ("sigma", -1.0),
+        ("Cs", 3),
+        ("cv", 1),
+        ("n_centers", 0),
+        ("scaler", "minmax"),
+        ("calibration", "none"),
+        ("calibration_size", 0.0),
+        ("calibration_size", 1.5),
+        ("dtype", "float16"),
+        ("tol", 0),
+        ("max_iter", 0),
+        ("n_jobs", "all"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_value(nominal, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of RankAD must be"):
+        fitted(nominal, **{name: value})

@@ -1,0 +1,263 @@
+import logging
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import ShuffleSplit
+from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
+
+from rankad import RankAD
+from rankad.calibration import HeldOutScores, TrainingScores
+from rankad.exceptions import CalibrationWarning, ConvergenceWarning, UnresolvableAlphaError
+from rankad.statistics import MeanNeighborDistance
+
+DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
+
+
+@pytest.fixture
+def detector(nominal):
+    return RankAD(random_state=0).fit(nominal)
+
+
+@pytest.fixture
+def new(rng):
+    return np.concatenate([rng.normal(size=(40, 3)), rng.uniform(-9, 9, size=(40, 3))])
+
+
+def test_the_default_follows_the_rule(detector):
+    assert detector.reference_.size == 60
+    assert_allclose(detector.C_, 8 / 180)
+    assert_allclose(detector.sigma_, detector.mean_neighbor_distance_ / 2)
+    assert isinstance(detector.reference_, HeldOutScores)
+    assert detector.solution_.n_iter == detector.n_iter_ >= 1
+    assert not hasattr(detector, "cv_results_")
+
+
+def test_p_values_lie_in_the_half_open_interval_and_follow_the_score(detector, new):
+    p, scores = detector.p_values(new), detector.score_samples(new)
+    assert ((p > 0) & (p <= 1)).all()
+    assert (np.diff(p[np.argsort(scores)]) >= 0).all()
+
+
+@pytest.mark.parametrize("alpha", [0.02, 0.05, 0.3, 0.5])
+def test_any_alpha_is_p_at_most_alpha_without_refitting(detector, new, alpha):
+    assert_array_equal(
+        detector.predict(new, alpha=alpha), np.where(detector.p_values(new) <= alpha, -1, 1)
+    )
+
+
+def test_the_constructors_alpha_is_the_default_level(nominal, new):
+    detector = RankAD(alpha=0.2, random_state=0).fit(nominal)
+    assert_array_equal(detector.predict(new), detector.predict(new, alpha=0.2))
+    assert_array_equal(detector.predict(new), np.where(detector.decision_function(new) < 0, -1, 1))
+    assert detector.offset_ == np.sort(detector.reference_.scores)[int(0.2 * 61) - 1]
+
+
+def test_an_explicit_alpha_too_fine_is_refused_with_the_smallest(detector, new):
+    with pytest.raises(UnresolvableAlphaError, match=r"smallest possible alpha is 0\.01639.*999"):
+        detector.predict(new, alpha=0.001)
+
+
+def test_the_constructors_alpha_too_fine_warns_and_nothing_alarms(nominal, new):
+    with pytest.warns(CalibrationWarning, match="nothing can alarm"):
+        detector = RankAD(alpha=0.001, random_state=0).fit(nominal)
+    assert (detector.predict(new) == 1).all()
+    assert detector.offset_ == -np.inf
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 2, "0.05", [0.1]])
+def test_an_alpha_that_is_no_level_is_refused(detector, new, alpha):
+    with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
+        detector.predict(new, alpha=alpha)
+
+
+@DTYPES
+@pytest.mark.parametrize("sigma", ["rule", 1e-3, 0.1, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("distance", [1e4, 1e9, 1e30, 1e300])
+def test_a_far_point_gets_the_smallest_p_value(dtype, sigma, distance, nominal, rng):
+    detector = RankAD(sigma=sigma, dtype=dtype, random_state=0).fit(nominal)
+    directions = rng.normal(size=(20, 3))
+    directions /= np.abs(directions).max(axis=1, keepdims=True)
+    far = np.concatenate([distance * directions, distance * np.eye(3), -distance * np.eye(3)])
+    assert_array_equal(detector.p_values(far), 1 / (detector.reference_.size + 1))
+    assert np.isfinite(detector.score_samples(far)).all()
+
+
+def test_the_published_detector_lets_far_points_pass(nominal):
+    published = RankAD.as_published(Cs=[1.0], sigmas=[1.0], random_state=0).fit(nominal)
+    assert published.p_values(np.full((1, 3), 1e6))[0] > 0.1
+
+
+@DTYPES
+def test_duplicated_rows_score_identically_alone_and_in_any_batch(dtype, nominal, rng):
+    detector = RankAD(dtype=dtype, random_state=0).fit(nominal)
+    rows = rng.normal(size=(30, 3))
+    batch = np.repeat(rows, 4, axis=0)[rng.permutation(120)]
+    scores, p = detector.score_samples(batch), detector.p_values(batch)
+    for row in rows:
+        same = (batch == row).all(axis=1)
+        assert_array_equal(scores[same], detector.score_samples(row[None])[0])
+        assert_array_equal(p[same], detector.p_values(row[None])[0])
+    assert scores.dtype == np.float64
+
+
+def test_a_duplicated_reference_row_ties_with_itself(nominal):
+    rows = np.repeat(nominal[:60], 5, axis=0)
+    detector = RankAD(random_state=0).fit(rows)
+    held_out = detector.reference_.scores
+    scores = np.array([detector.score_samples(row[None])[0] for row in rows])
+    assert np.isin(held_out, scores).all()
+
+
+def test_published_means_the_paper_to_the_letter(nominal):
+    published = RankAD.as_published(random_state=0, n_jobs=2).fit(nominal)
+    assert len(published.cv_results_["params"]) == 13 * 21
+    assert "split3_test_score" in published.cv_results_
+    assert isinstance(published.reference_, TrainingScores)
+    assert published.reference_.size == len(nominal)
+    assert published.scorer_.far_field is None
+    assert_array_equal(published.scaler_.transform(nominal), nominal)
+    relative = np.unique(published.cv_results_["param_sigma"]) / published.mean_neighbor_distance_
+    assert_allclose(relative, 2.0 ** np.arange(-10, 11))
+
+
+def test_published_takes_overrides():
+    published = RankAD.as_published(scaler="standard", anchor=1.0)
+    assert published.scaler == "standard"
+    assert published.anchor == 1.0
+    assert published.C == "cv"
+
+
+def test_a_seed_makes_everything_reproducible(nominal, new):
+    params = {"C": "cv", "sigma": "cv", "Cs": [0.1, 1.0], "sigmas": [0.5, 1.0], "random_state": 3}
+    one, two = RankAD(**params).fit(nominal), RankAD(**params).fit(nominal)
+    assert_array_equal(one.p_values(new), two.p_values(new))
+    for key in ("mean_test_score", "rank_test_score"):
+        assert_array_equal(one.cv_results_[key], two.cv_results_[key])
+
+
+def test_one_of_two_can_be_cross_validated(nominal):
+    detector = RankAD(sigma="cv", sigmas=[0.5, 1.0], cv=ShuffleSplit(2, random_state=0))
+    detector.set_params(random_state=0).fit(nominal)
+    assert detector.sigma_ in (0.5, 1.0)
+    assert_allclose(detector.C_, 8 / 180)
+    assert len(detector.cv_results_["params"]) == 2
+
+
+@pytest.mark.parametrize("grid", [[], [0.0], [-1.0], [[1.0]], [np.nan]])
+def test_a_grid_that_is_none_is_refused(nominal, grid):
+    with pytest.raises(ValueError, match="Cs must be a non-empty list of positive numbers"):
+        RankAD(C="cv", Cs=grid, random_state=0).fit(nominal)
+
+
+def test_given_parameters_are_used(nominal):
+    detector = RankAD(C=0.5, sigma=2.0, n_neighbors=4, random_state=0).fit(nominal)
+    assert (detector.C_, detector.sigma_, detector.n_neighbors_) == (0.5, 2.0, 4)
+
+
+@pytest.mark.parametrize(
+    "scaler", ["standard", "robust", MinMaxScaler(), QuantileTransformer(n_quantiles=50), PCA(2)]
+)
+def test_scaled_columns_make_units_irrelevant(scaler, nominal, new):
+    units = np.array([1.0, 1000.0, 0.01])
+    if isinstance(scaler, PCA):
+        units = 1000.0
+    one = RankAD(scaler=scaler, random_state=0).fit(nominal)
+    other = RankAD(scaler=scaler, random_state=0).fit(nominal * units)
+    assert_allclose(one.p_values(new), other.p_values(new * units), atol=0.05)
+
+
+def test_a_given_transformer_is_cloned(nominal):
+    scaler = MinMaxScaler()
+    RankAD(scaler=scaler, random_state=0).fit(nominal)
+    assert not hasattr(scaler, "scale_")
+
+
+def test_without_scaler_columns_stay_as_they_are(nominal):
+    detector = RankAD(scaler=None, random_state=0).fit(nominal)
+    assert all((nominal == center).all(axis=1).any() for center in detector.scorer_.centers)
+
+
+def test_the_scaler_learns_from_training_rows_only(nominal):
+    detector = RankAD(random_state=0).fit(nominal)
+    assert detector.scaler_.n_samples_seen_ == 180
+
+
+@pytest.mark.parametrize(("size", "expected"), [(0.5, 120), (0.001, 1), (100, 100), (1, 1)])
+def test_calibration_size_is_a_share_or_a_number(nominal, size, expected):
+    detector = RankAD(alpha=0.6, calibration_size=size, random_state=0).fit(nominal)
+    assert detector.reference_.size == expected
+
+
+def test_calibrate_adds_reference_points_without_refitting(detector, nominal, new, rng):
+    scores = detector.score_samples(new)
+    more = rng.normal(size=(500, 3))
+    assert detector.calibrate(more) is detector
+    assert detector.reference_.size == 560
+    assert_array_equal(detector.score_samples(new), scores)
+    detector.predict(new, alpha=0.002)
+    assert_array_equal(detector.predict(new), detector.predict(new, alpha=0.05))
+
+
+def test_calibrate_replaces_training_ranks(nominal, rng):
+    detector = RankAD(calibration="train", random_state=0).fit(nominal)
+    assert isinstance(detector.reference_, TrainingScores)
+    detector.calibrate(rng.normal(size=(99, 3)))
+    assert isinstance(detector.reference_, HeldOutScores)
+    assert detector.reference_.size == 99
+
+
+def test_training_ranks_are_the_papers(nominal, new):
+    detector = RankAD(calibration="train", random_state=0).fit(nominal)
+    training = detector.score_samples(nominal)
+    expected = (training[None, :] <= detector.score_samples(new)[:, None]).mean(axis=1)
+    assert_allclose(detector.p_values(new), expected)
+
+
+def test_the_scorer_works_on_scaled_columns(detector, new):
+    assert_array_equal(
+        detector.scorer_(detector.scaler_.transform(new)), detector.score_samples(new)
+    )
+
+
+def test_a_statistic_can_be_any_callable(nominal, new):
+    named = RankAD(random_state=0).fit(nominal)
+    instance = RankAD(statistic=MeanNeighborDistance(10), random_state=0).fit(nominal)
+    assert_array_equal(named.p_values(new), instance.p_values(new))
+    by_radius = RankAD(statistic=lambda X, reference=None: -(X**2).sum(axis=1), random_state=0)
+    assert by_radius.fit(nominal).n_iter_ >= 1
+
+
+@pytest.mark.parametrize("values", [np.array([1.0]), np.full(180, np.nan), np.ones((180, 2))])
+def test_a_statistic_must_give_one_finite_value_per_row(nominal, values):
+    with pytest.raises(ValueError, match="one finite value per row: 180"):
+        RankAD(statistic=lambda X, reference=None: values, random_state=0).fit(nominal)
+
+
+def test_fit_predict_labels_the_rows(nominal):
+    labels = RankAD(random_state=0).fit_predict(nominal)
+    assert set(labels) == {-1, 1}
+
+
+def test_an_early_stop_warns(nominal):
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        RankAD(max_iter=1, random_state=0).fit(nominal)
+
+
+@pytest.mark.parametrize("method", ["p_values", "predict", "decision_function", "calibrate"])
+def test_an_unfitted_detector_says_so(method, nominal):
+    with pytest.raises(NotFittedError):
+        getattr(RankAD(), method)(nominal)
+
+
+def test_progress_is_logged_where_asked(nominal, caplog, monkeypatch):
+    monkeypatch.setattr("rankad._progress._SECONDS_BETWEEN_REPORTS", 0.0)
+    with caplog.at_level(logging.INFO, logger="rankad"):
+        RankAD(C="cv", Cs=[0.1, 1], cv=3, random_state=0, verbose=1).fit(nominal)
+    text = caplog.text
+    assert "ranking 180 rows of 3 columns" in text
+    assert "cross-validation: 3 of 3" in text
+    assert "training the ranker" in text
+    assert "calibrating on 60 rows" in text

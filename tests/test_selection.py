@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import KFold
+
+import oracles
+from rankad.kernels import gaussian_gram, squared_distances
+from rankad.preferences import quantized_levels
+from rankad.selection import PAPER_CS, PAPER_RELATIVE_SIGMAS, cross_validate, paper_sigmas, rule_C
+from rankad.solvers import PairwiseSquaredHinge, minimize
+from rankad.statistics import MeanNeighborDistance
+
+CS = [0.01, 1.0]
+SIGMAS = [0.5, 2.0, 8.0]
+STATISTIC = MeanNeighborDistance(5)
+
+
+def select(points, **params):
+    folds = KFold(3, shuffle=True, random_state=0).split(points)
+    return cross_validate(
+        points, STATISTIC, **({"Cs": CS, "sigmas": SIGMAS, "splits": folds} | params)
+    )
+
+
+@pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
+def test_every_cell_matches_a_plain_evaluation(anchor, nominal):
+    results = select(nominal, anchor=anchor).results
+    for cell, params in enumerate(results["params"]):
+        for fold, (train, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(nominal)):
+            levels = quantized_levels(STATISTIC(nominal[train]), 3)
+            gram = gaussian_gram(squared_distances(nominal[train]), params["sigma"])
+            solution = minimize(PairwiseSquaredHinge(levels, anchor), gram, params["C"])
+            cross = gaussian_gram(squared_distances(nominal[test], nominal[train]), params["sigma"])
+            held_out_levels = quantized_levels(STATISTIC(nominal[test]), 3)
+            disagreement = oracles.disagreement(
+                cross @ solution.coefficients, held_out_levels, anchor
+            )
+            # The grid is solved to 1e-3 only: a few close pairs may swap.
+            assert_allclose(results[f"split{fold}_test_score"][cell], 1 - disagreement, atol=5e-3)
+
+
+def test_the_table_is_like_scikit_learns(nominal):
+    chosen = select(nominal)
+    results = chosen.results
+    assert set(results) >= {
+        "params",
+        "param_C",
+        "param_sigma",
+        "mean_test_score",
+        "std_test_score",
+        "rank_test_score",
+        "split0_test_score",
+        "split2_test_score",
+        "mean_fit_time",
+        "std_fit_time",
+    }
+    assert len(results["params"]) == len(CS) * len(SIGMAS)
+    splits = np.stack([results[f"split{fold}_test_score"] for fold in range(3)])
+    assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    assert_allclose(results["std_test_score"], splits.std(axis=0))
+    winner = results["params"][int(np.argmin(results["rank_test_score"]))]
+    assert results["rank_test_score"].min() == 1
+    assert winner == {"C": chosen.C, "sigma": chosen.sigma}
+
+
+def test_ties_go_to_the_smoothest_cell(nominal):
+    # So narrow that every held-out score is 0: all cells disagree by one half.
+    chosen = select(nominal, sigmas=[1e-6, 1e-5, 1e-4])
+    assert_array_equal(chosen.results["mean_test_score"], 0.5)
+    assert_array_equal(chosen.results["rank_test_score"], 1)
+    assert (chosen.C, chosen.sigma) == (min(CS), 1e-4)
+
+
+def test_a_fold_without_pairs_says_nothing():
+    points = np.repeat(np.arange(4.0), 6)[:, None]
+    whole = [(np.arange(12), np.arange(12, 24))]
+    chosen = select(points, splits=whole)
+    assert_array_equal(chosen.results["mean_test_score"], 0.5)
+    lone = select(np.arange(9.0)[:, None] ** 2, splits=[(np.arange(8), np.array([8]))])
+    assert_array_equal(lone.results["mean_test_score"], 0.5)
+
+
+def test_processes_change_nothing(nominal):
+    alone, together = select(nominal), select(nominal, n_jobs=2)
+    assert (alone.C, alone.sigma) == (together.C, together.sigma)
+    assert_array_equal(alone.results["mean_test_score"], together.results["mean_test_score"])
+
+
+def test_levels_within_each_part_choose_a_smooth_ranker_without_anchor(rng):
+    # Fig. 2 of the paper; levels shared by both parts pick sigma = D_K.
+    left = rng.random(300) < 0.8
+    points = np.where(
+        left[:, None],
+        [-5.0, 0.0] + rng.normal(size=(300, 2)) * [3, 1],
+        [5.0, 0.0] + rng.normal(size=(300, 2)) * [1, 3],
+    )
+    distance = -MeanNeighborDistance(10)(points).mean()
+    chosen = cross_validate(
+        points,
+        MeanNeighborDistance(10),
+        Cs=[0.01, 1.0, 100.0],
+        sigmas=[distance * 2.0**power for power in range(-2, 7)],
+        splits=KFold(4, shuffle=True, random_state=0).split(points),
+    )
+    assert chosen.sigma >= 4 * distance
+
+
+def test_the_papers_grid():
+    assert len(PAPER_CS) == 13
+    assert (PAPER_CS[0], PAPER_CS[1], PAPER_CS[-2], PAPER_CS[-1]) == (0.001, 0.003, 300.0, 1000.0)
+    assert len(PAPER_RELATIVE_SIGMAS) == 21
+    assert_allclose(paper_sigmas(3.0), 3.0 * 2.0 ** np.arange(-10, 11))
+    assert rule_C(2000) == 0.004
