@@ -1,0 +1,143 @@
+"""RankAD on real data that scikit-learn bundles: breast cancer, benign tumors as nominal.
+
+    python examples/demo.py [--picture FILE] [--check]
+
+``--check`` turns what is printed into assertions. The picture needs matplotlib.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.stats import betabinom
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import IsolationForest
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+from rankad import RankAD
+
+ALPHAS = (0.02, 0.05, 0.1)
+
+
+def load(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two thirds of the benign rows to train on, the others, and all malignant rows to test."""
+    X, y = load_breast_cancer(return_X_y=True)
+    benign, malignant = X[y == 1], X[y == 0]
+    benign = benign[np.random.default_rng(seed).permutation(len(benign))]
+    n_train = 2 * len(benign) // 3
+    return benign[:n_train], benign[n_train:], malignant
+
+
+def microseconds_per_point(score: Callable[[np.ndarray], object], rows: np.ndarray) -> float:
+    """Time to score one row of a batch, median of 5."""
+    batch = np.tile(rows, (20, 1))
+    score(batch[:2])
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        score(batch)
+        times.append(time.perf_counter() - started)
+    return 1e6 * float(np.median(times)) / len(batch)
+
+
+def false_alarm_counts(detector: RankAD, n_rows: int, alpha: float) -> Any:
+    """How many of the nominal rows alarm, over the draw of the reference and of the rows."""
+    n = detector.reference_.size
+    j = int(alpha * (n + 1) + 1e-9)
+    return betabinom(n_rows, j, n + 1 - j)
+
+
+def draw(detector: RankAD, benign: np.ndarray, malignant: np.ndarray, path: str) -> None:
+    """p-values of benign and malignant rows, with the alarms at 5%."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rng = np.random.default_rng(0)
+    figure, (dots, curve) = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=(3, 2))
+    for height, (label, rows, color) in enumerate(
+        [("benign\n(new)", benign, "C0"), ("malignant", malignant, "C3")]
+    ):
+        p = detector.p_values(rows)
+        jitter = height + rng.uniform(-0.3, 0.3, size=len(p))
+        dots.scatter(p, jitter, s=14, color=color, alpha=0.6, label=label)
+        share = (p <= 0.05).mean()
+        dots.text(1.15, height, f"{share:.1%}\nalarm", va="center", color=color)
+    dots.axvspan(1e-3, 0.05, color="0.92", zorder=0)
+    dots.axvline(0.05, color="k", ls="--", lw=1)
+    dots.text(0.048, 1.42, "alarm at 5%", ha="right", fontsize=9)
+    dots.set(xscale="log", xlim=(0.005, 1.1), ylim=(-0.5, 1.6), xlabel="p-value")
+    dots.set(yticks=[0, 1], yticklabels=["benign\n(new)", "malignant"])
+    dots.set_title("Every point gets a p-value", fontsize=11)
+    alphas = np.linspace(0.0, 0.3, 100)
+    for rows, label, color in [
+        (malignant, "malignant caught", "C3"),
+        (benign, "benign alarms", "C0"),
+    ]:
+        p = detector.p_values(rows)
+        curve.plot(alphas, [(p <= alpha).mean() for alpha in alphas], color=color, label=label)
+    curve.plot(alphas, alphas, "k--", lw=1, label="false alarms asked")
+    curve.set(xlabel="level asked", ylabel="share that alarms", ylim=(0, 1.02), xlim=(0, 0.3))
+    curve.set_title("Any level, without refitting", fontsize=11)
+    curve.legend(loc="center right", fontsize=9)
+    curve.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    """Fit, measure, print; draw and check where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--picture", help="draw the p-values to this file")
+    parser.add_argument("--check", action="store_true", help="fail unless the results are good")
+    arguments = parser.parse_args()
+
+    train, benign, malignant = load()
+    test = np.concatenate([benign, malignant])
+    is_benign = np.arange(len(test)) < len(benign)
+    detector = RankAD(random_state=0).fit(train)
+    auc = roc_auc_score(is_benign, detector.score_samples(test))
+    print(f"trained on {len(train)} benign rows ({detector.reference_.size} of them calibrate)")
+    print(f"tested on {len(benign)} other benign and {len(malignant)} malignant rows\n")
+    print(f"AUC {auc:.3f}, {detector.scorer_.n_centers} kernel centers\n")
+    print("level asked   false alarms seen (95% range)   malignant caught")
+    for alpha in ALPHAS:
+        alarms = detector.predict(test, alpha=alpha) == -1
+        seen, caught = alarms[is_benign].mean(), alarms[~is_benign].mean()
+        counts = false_alarm_counts(detector, len(benign), alpha)
+        low, high = np.array(counts.ppf([0.025, 0.975])) / len(benign)
+        spread = f"{seen:.1%} ({low:.1%} to {high:.1%})"
+        print(f"{alpha:11.0%}   {spread:>29}   {caught:16.1%}")
+        if arguments.check:
+            assert alarms[is_benign].sum() <= counts.ppf(0.9999)
+
+    peers = {
+        "RankAD": detector.score_samples,
+        "one-class SVM": make_pipeline(StandardScaler(), OneClassSVM(nu=0.05))
+        .fit(train)
+        .score_samples,
+        "isolation forest": IsolationForest(random_state=0).fit(train).score_samples,
+    }
+    print("\nmethod             AUC   microseconds per point")
+    for name, score in peers.items():
+        peer_auc = roc_auc_score(is_benign, score(test))
+        print(f"{name:16} {peer_auc:5.3f}   {microseconds_per_point(score, test):22.1f}")
+
+    if arguments.check:
+        assert auc > 0.9
+        far = np.full((1, train.shape[1]), 1e9)
+        assert detector.p_values(far)[0] == 1 / (detector.reference_.size + 1)
+        print("\ncheck passed")
+    if arguments.picture:
+        draw(detector, benign, malignant, arguments.picture)
+        print(f"\npicture: {arguments.picture}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""The guarantee itself: what false-alarm rate a calibrated detector really has."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom, kstest
+
+from rankad import RankAD
+
+pytestmark = pytest.mark.slow
+
+N_ROWS, N_REFERENCE, N_REPEATS = 80, 39, 300
+
+
+@pytest.fixture(scope="module")
+def p_values_of_repeats():
+    """p-values of 4,000 fresh nominal rows under each of 300 independently trained detectors."""
+    rng = np.random.default_rng(0)
+    outcomes = []
+    for seed in range(N_REPEATS):
+        detector = RankAD(alpha=0.5, calibration_size=N_REFERENCE, random_state=seed)
+        detector.fit(rng.standard_t(df=3, size=(N_ROWS, 2)))
+        outcomes.append(detector.p_values(rng.standard_t(df=3, size=(4000, 2))))
+    return np.array(outcomes)
+
+
+@pytest.mark.parametrize("alpha", [0.025, 0.1, 0.25, 0.5])
+def test_the_realised_rate_follows_the_beta_law(p_values_of_repeats, alpha):
+    rates = (p_values_of_repeats <= alpha).mean(axis=1)
+    j = round(alpha * (N_REFERENCE + 1))
+    assert kstest(rates, beta(j, N_REFERENCE + 1 - j).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("alpha", [0.025, 0.05, 0.1, 0.3])
+def test_the_mean_false_alarm_rate_is_alpha(p_values_of_repeats, alpha):
+    # One fresh row per detector: independent repeats, so a plain binomial limit is right.
+    n_alarms = int((p_values_of_repeats[:, 0] <= alpha).sum())
+    assert n_alarms <= binom(N_REPEATS, alpha).ppf(1 - 1e-4)
+
+
+def test_training_ranks_break_the_promise():
+    rng = np.random.default_rng(0)
+    detector = RankAD(calibration="train", random_state=0).fit(rng.normal(size=(300, 5)))
+    assert (detector.p_values(rng.normal(size=(4000, 5))) <= 0.05).mean() > 0.15

@@ -1,0 +1,69 @@
+"""What the detector promises, on the real data sets (folder: RANKAD_DATA)."""
+
+import os
+
+import false_alarms
+import numpy as np
+import one_class
+import pytest
+import teacher
+from numpy.testing import assert_array_equal
+
+from rankad import RankAD
+from rankad.statistics import MeanNeighborDistance
+
+pytestmark = pytest.mark.data
+
+ALL_SETS = one_class.set_names() if "RANKAD_DATA" in os.environ else ["(no data)"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", false_alarms.SEEDS)
+@pytest.mark.parametrize("name", one_class.LARGE_SETS)
+def test_false_alarms_stay_below_the_beta_binomial_limit(name, seed):
+    outcome = false_alarms.measure(name, seed)
+    n_tests = len(one_class.LARGE_SETS) * len(false_alarms.ALPHAS)
+    for alpha in false_alarms.ALPHAS:
+        assert outcome.count(alpha) <= outcome.limit(alpha, n_tests)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", teacher.SETS)
+def test_the_student_is_within_a_hundredth_of_its_teacher(name):
+    taught = [
+        teacher.detector_auc_and_false_alarms(name, seed, RankAD())[0] for seed in teacher.SEEDS
+    ]
+    by_teacher = [teacher.teacher_auc(name, seed) for seed in teacher.SEEDS]
+    assert abs(np.mean(taught) - np.mean(by_teacher)) <= 0.01
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # small sets: lowered K, coarse calibration
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ALL_SETS)
+def test_a_far_point_gets_the_smallest_p_value_at_every_sigma(name, dtype, rng):
+    split = one_class.load_split(name, seed=0, n_train=400)
+    n_features = split.train.shape[1]
+    spread = np.abs(split.train).max() + 1.0
+    directions = rng.normal(size=(10, n_features))
+    directions /= np.abs(directions).max(axis=1, keepdims=True)
+    axes = np.eye(n_features)[:20]
+    far = np.concatenate([directions, axes, -axes])
+    distance = RankAD(random_state=0).fit(split.train).mean_neighbor_distance_
+    for power in (-10, -4, -1, 0, 2, 6, 10):
+        detector = RankAD(sigma=2.0**power * distance, dtype=dtype, random_state=0)
+        detector.fit(split.train)
+        for factor in (1e9, 1e30, 1e200):
+            p = detector.p_values(factor * spread * far)
+            assert_array_equal(p, 1 / (detector.reference_.size + 1))
+
+
+@pytest.mark.parametrize("name", ["mammography", "breastw"])
+def test_many_duplicates_are_handled(name):
+    split = one_class.load_split(name, seed=0)
+    values = MeanNeighborDistance(10)(split.train)
+    assert (values == 0.0).mean() > 0.05
+    detector = RankAD(random_state=0).fit(split.train)
+    rows = split.nominal[:500]
+    batch = detector.score_samples(np.repeat(rows, 2, axis=0))
+    assert_array_equal(batch[::2], batch[1::2])
+    assert_array_equal(batch[::2][:50], [detector.score_samples(row[None])[0] for row in rows[:50]])
