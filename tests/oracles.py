@@ -24,34 +24,90 @@ def pairs(levels):
     return [(i, j) for i in range(len(levels)) for j in range(len(levels)) if levels[i] > levels[j]]
 
 
-def pairwise_loss(scores, levels, anchor_weight=0.0):
-    """Value, gradient and Hessian of the squared hinge over explicit pairs, and of the anchor."""
+def pair_weights(preferences):
+    """Explicit weights {(i, j): w_ij}; a pair that stands in several blocks adds up."""
+    weights = {}
+    for block, weight in enumerate(preferences.weights):
+        upper, lower = (
+            members.points[members.starts[block] : members.starts[block + 1]]
+            for members in (preferences.upper, preferences.lower)
+        )
+        for i in upper:
+            for j in lower:
+                weights[int(i), int(j)] = weights.get((int(i), int(j)), 0.0) + float(weight)
+    return weights
+
+
+def squared_hinge(shortfall):
+    """Value, first and second derivative in the shortfall 1 - (f_i - f_j)."""
+    return (shortfall**2, 2 * shortfall, 2.0) if shortfall > 0 else (0.0, 0.0, 0.0)
+
+
+def smoothed_hinge(width):
+    def hinge(shortfall):
+        if shortfall >= width:
+            return shortfall, 1.0, 0.0
+        if shortfall <= -width:
+            return 0.0, 0.0, 0.0
+        lifted = shortfall + width
+        return lifted**2 / (4 * width), lifted / (2 * width), 1 / (2 * width)
+
+    return hinge
+
+
+def pairwise_loss(hinge, scores, weights, anchor_weight=0.0):
+    """Value, gradient and Hessian over explicit pairs {(i, j): w_ij}, and over the anchor's."""
     n = len(scores)
     value, gradient, hessian = 0.0, np.zeros(n), np.zeros((n, n))
-    for i, j in pairs(levels):
-        if scores[j] > scores[i] - 1.0:
-            margin = scores[j] - (scores[i] - 1.0)
-            value += margin**2
-            gradient[i] -= 2 * margin
-            gradient[j] += 2 * margin
-            hessian[[i, j], [i, j]] += 2
-            hessian[[i, j], [j, i]] -= 2
+    for (i, j), weight in weights.items():
+        loss, slope, curvature = hinge(scores[j] - (scores[i] - 1.0))
+        value += weight * loss
+        gradient[i] -= weight * slope
+        gradient[j] += weight * slope
+        hessian[[i, j], [i, j]] += weight * curvature
+        hessian[[i, j], [j, i]] -= weight * curvature
     for i in range(n):
-        if scores[i] < 1.0:
-            value += anchor_weight * (1.0 - scores[i]) ** 2
-            gradient[i] -= 2 * anchor_weight * (1.0 - scores[i])
-            hessian[i, i] += 2 * anchor_weight
+        loss, slope, curvature = hinge(1.0 - scores[i])
+        value += anchor_weight * loss
+        gradient[i] -= anchor_weight * slope
+        hessian[i, i] += anchor_weight * curvature
     return value, gradient, hessian
 
 
-def disagreement(scores, levels, anchor=0.0):
-    wrong = [
-        float(scores[i] < scores[j]) + 0.5 * (scores[i] == scores[j]) for i, j in pairs(levels)
-    ]
-    if not wrong:
+def disagreement(scores, weights):
+    if not weights:
         return 0.5
-    at_infinity = [float(score < 0) + 0.5 * (score == 0) for score in scores]
-    return (np.mean(wrong) + anchor * np.mean(at_infinity)) / (1 + anchor)
+    wrong = sum(
+        weight * (float(scores[i] < scores[j]) + 0.5 * (scores[i] == scores[j]))
+        for (i, j), weight in weights.items()
+    )
+    return wrong / sum(weights.values())
+
+
+def hinge_optimum(gram, levels, C, anchor):
+    """Least objective with the exact hinge: the dual quadratic program, by projected L-BFGS-B.
+
+    Each pair has a multiplier b_p in [0, C] (the anchor's, C times its weight); w = sum_p b_p x_p.
+    """
+    upper, lower = np.array(pairs(levels)).T
+    n_pairs, n = len(upper), len(gram)
+    design = np.zeros((n_pairs + n * (anchor > 0), n))
+    design[np.arange(n_pairs), upper] = 1.0
+    design[np.arange(n_pairs), lower] -= 1.0
+    if anchor > 0:
+        design[n_pairs:] = np.eye(n)
+    caps = np.full(len(design), C)
+    caps[n_pairs:] *= anchor * n_pairs / n
+    products = design @ gram @ design.T
+    result = scipy.optimize.minimize(
+        lambda b: (0.5 * b @ products @ b - b.sum(), products @ b - 1.0),
+        np.zeros(len(design)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, cap) for cap in caps],
+        options={"maxiter": 100_000, "maxfun": 200_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 40},
+    )
+    return -result.fun
 
 
 def primal_optimum(gram, levels, C, anchor):

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 
 from rankad import RankAD
 from rankad.exceptions import NoPairsError
@@ -191,6 +191,7 @@ def test_a_scaler_that_makes_nan_is_named(nominal):
         ("n_neighbors", 0),
         ("n_levels", 1),
         ("min_rank_gap", 2),
+        ("pair_weight", "equal"),
         ("loss", "log"),
         ("anchor", -1),
         ("C", 0),
@@ -212,3 +213,54 @@ def test_a_scaler_that_makes_nan_is_named(nominal):
 def test_a_bad_parameter_is_named_with_its_value(nominal, name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of RankAD must be"):
         fitted(nominal, **{name: value})
+
+
+def test_a_grid_without_cross_validation_is_refused(nominal):
+    with pytest.raises(ValueError, match="Cs is a grid for C='cv'; got C='rule'"):
+        fitted(nominal, Cs=[1.0, 10.0])
+    with pytest.raises(ValueError, match=r"sigmas is a grid for sigma='cv'; got sigma=2.0"):
+        fitted(nominal, sigma=2.0, sigmas=[1.0])
+
+
+@pytest.mark.parametrize("sigma", [1e-200, 1e-308])
+def test_a_width_beyond_arithmetic_is_refused(nominal, sigma):
+    with pytest.raises(ValueError, match="is too small for centers"):
+        fitted(nominal, sigma=sigma)
+
+
+def test_an_enormous_width_still_finds_far_points(nominal):
+    detector = fitted(nominal, sigma=1e100)
+    assert detector.p_values(np.full((1, 3), 1e200))[0] == 1 / 61
+
+
+def test_a_sparse_scaler_is_named(nominal):
+    with pytest.raises(ValueError, match=r"KBinsDiscretizer.* gives sparse columns"):
+        fitted(
+            nominal,
+            scaler=KBinsDiscretizer(encode="onehot", quantile_method="averaged_inverted_cdf"),
+        )
+
+
+def test_dates_are_refused_by_name():
+    dates = pd.date_range("2020-01-01", periods=50)
+    with pytest.raises(ValueError, match=r"Columns \['when'\] are not numeric"):
+        fitted(pd.DataFrame({"when": dates, "size": np.arange(50.0)}))
+    with pytest.raises(ValueError, match=r"Columns \['when'\] are not numeric"):
+        fitted(pd.DataFrame({"when": dates}))
+    with pytest.raises(ValueError, match=r"Columns \['when'\] are not numeric"):
+        fitted(pl.DataFrame({"when": dates.to_pydatetime(), "size": np.arange(50.0)}))
+    with pytest.raises(ValueError, match="dates or times"):
+        fitted(np.array(dates)[:, None])
+
+
+def test_a_lazy_frame_must_be_collected():
+    with pytest.raises(TypeError, match=r"collect\(\)"):
+        fitted(pl.LazyFrame({"a": [1.0, 2.0]}))
+
+
+def test_a_mean_neighbor_distance_of_zero_needs_a_sigma():
+    rows = np.repeat(np.arange(5.0), 30)[:, None]
+    by_value = RankAD(statistic=lambda X, reference=None: X[:, 0], random_state=0)
+    with pytest.raises(ValueError, match="give sigma as a number"):
+        by_value.fit(rows)
+    by_value.set_params(sigma=1.0).fit(rows)

@@ -1,17 +1,24 @@
 import logging
+import operator
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ShuffleSplit
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
 
 from rankad import RankAD
-from rankad.calibration import HeldOutScores, TrainingScores
-from rankad.exceptions import CalibrationWarning, ConvergenceWarning, UnresolvableAlphaError
-from rankad.statistics import MeanNeighborDistance
+from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
+from rankad.exceptions import (
+    CalibrationWarning,
+    ConvergenceWarning,
+    NoPairsError,
+    UnresolvableAlphaError,
+)
+from rankad.statistics import STATISTICS, MeanNeighborDistance
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
 
@@ -76,6 +83,7 @@ def test_an_alpha_that_is_no_level_is_refused(detector, new, alpha):
 @DTYPES
 @pytest.mark.parametrize("sigma", ["rule", 1e-3, 0.1, 1.0, 10.0, 1e3])
 @pytest.mark.parametrize("distance", [1e4, 1e9, 1e30, 1e300])
+@pytest.mark.filterwarnings("ignore:Scoring stays in float64")
 def test_a_far_point_gets_the_smallest_p_value(dtype, sigma, distance, nominal, rng):
     detector = RankAD(sigma=sigma, dtype=dtype, random_state=0).fit(nominal)
     directions = rng.normal(size=(20, 3))
@@ -261,3 +269,117 @@ def test_progress_is_logged_where_asked(nominal, caplog, monkeypatch):
     assert "cross-validation: 3 of 3" in text
     assert "training the ranker" in text
     assert "calibrating on 60 rows" in text
+
+
+def test_float32_is_used_where_it_moves_no_p_value(nominal, new):
+    wide, narrow = (RankAD(dtype=t, random_state=0).fit(nominal) for t in ("float64", np.float32))
+    assert narrow.scorer_.centers.dtype == np.float32
+    assert np.abs(wide.p_values(new) - narrow.p_values(new)).max() < 0.02
+
+
+def test_a_model_that_cancels_stays_in_float64(nominal, new):
+    params = {"sigma": 100.0, "C": 1000.0, "random_state": 0}
+    with pytest.warns(UserWarning, match="Scoring stays in float64: float32 would move p-values"):
+        careful = RankAD(dtype="float32", **params).fit(nominal)
+    assert careful.scorer_.centers.dtype == np.float64
+    assert_array_equal(careful.p_values(new), RankAD(**params).fit(nominal).p_values(new))
+    p = careful.reference_.p_values(
+        careful.scorer_.astype("float32")(careful.scaler_.transform(new))
+    )
+    assert np.abs(p - careful.p_values(new)).max() > 0.05
+
+
+def test_a_failed_fit_leaves_the_detector_as_it_was(detector, new):
+    before = detector.p_values(new)
+    with pytest.raises(NoPairsError):
+        detector.fit(np.ones((50, 3)))
+    assert_array_equal(detector.p_values(new), before)
+
+
+def test_a_failed_first_fit_leaves_it_unfitted(new):
+    detector = RankAD(random_state=0)
+    with pytest.raises(NoPairsError):
+        detector.fit(np.ones((50, 3)))
+    with pytest.raises(NotFittedError):
+        detector.p_values(new)
+
+
+def test_a_refit_leaves_nothing_of_the_earlier_fit(nominal):
+    detector = RankAD(C="cv", Cs=[0.1], random_state=0).fit(nominal)
+    assert hasattr(detector, "cv_results_")
+    detector.set_params(C=1.0, Cs=None).fit(nominal[:, :2])
+    assert not hasattr(detector, "cv_results_")
+    assert detector.n_features_in_ == 2
+
+
+def test_a_random_state_object_is_advanced(nominal, new):
+    rng = np.random.RandomState(0)
+    one, two = (RankAD(random_state=rng).fit(nominal).score_samples(new) for _ in range(2))
+    assert (one != two).any()
+
+
+def test_warnings_point_at_the_users_line(nominal):
+    with pytest.warns(CalibrationWarning) as caught:
+        RankAD(alpha=0.001, random_state=0).fit(nominal)
+    assert caught[0].filename == __file__
+    with pytest.warns(ConvergenceWarning) as caught:
+        RankAD(max_iter=1, random_state=0).fit(nominal)
+    assert caught[0].filename == __file__
+
+
+def test_splits_can_be_any_iterable(nominal):
+    rows = np.arange(180)
+    splits = [(rows[:90], rows[90:]), (rows[90:], rows[:90])]
+    detector = RankAD(C="cv", Cs=[0.1, 1.0], cv=splits, random_state=0).fit(nominal)
+    assert "split1_test_score" in detector.cv_results_
+
+
+def test_the_mean_neighbor_distance_has_its_own_number_of_neighbors(nominal):
+    named = RankAD(random_state=0).fit(nominal)
+    instance = RankAD(statistic=MeanNeighborDistance(3), random_state=0).fit(nominal)
+    assert instance.mean_neighbor_distance_ == named.mean_neighbor_distance_
+
+
+def test_cross_calibration_uses_every_row_twice_and_says_it_is_empirical(nominal):
+    detector = RankAD(calibration="cross", random_state=0).fit(nominal)
+    assert isinstance(detector.reference_, CrossFittedScores)
+    assert detector.reference_.size == len(nominal)
+    assert detector.scaler_.n_samples_seen_ == len(nominal)
+    assert "empirical" in repr(detector.reference_)
+    assert detector.p_values(np.full((1, 3), 1e9))[0] == 1 / 241
+    assert isinstance(detector.calibrate(nominal).reference_, HeldOutScores)
+
+
+def test_cross_calibration_keeps_the_cross_validated_parameters(nominal):
+    params = {"C": "cv", "sigma": "cv", "Cs": [0.1, 1.0], "sigmas": [0.5, 1.0]}
+    detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)
+    assert detector.C == detector.sigma == "cv"
+    assert len(detector.cv_results_["params"]) == 4
+
+
+@pytest.mark.parametrize("statistic", sorted(STATISTICS))
+def test_every_named_statistic_trains_a_detector(statistic, nominal, rng):
+    detector = RankAD(statistic=statistic, random_state=0).fit(nominal)
+    p = detector.p_values(np.concatenate([nominal[:100], rng.uniform(8, 20, size=(20, 3))]))
+    assert p[:100].mean() > 0.3
+    assert (p[100:] == 1 / 61).all()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"n_levels": None},
+        {"n_levels": 10},
+        {"min_rank_gap": 0.2},
+        {"pair_weight": operator.sub},
+        {"loss": "hinge"},
+        {"loss": "hinge", "anchor": 0.0, "calibration": "train", "C": "cv", "Cs": [0.1, 1.0]},
+        {"min_rank_gap": 0.1, "sigma": "cv", "sigmas": [0.5, 1.0]},
+    ],
+)
+def test_the_papers_other_choices_train_a_detector(params, nominal):
+    detector = RankAD(random_state=0, **params).fit(nominal)
+    plain = RankAD(random_state=0).fit(nominal)
+    scores, expected = detector.score_samples(nominal), plain.score_samples(nominal)
+    assert (scores != expected).any()
+    assert spearmanr(scores, expected).statistic > 0.6

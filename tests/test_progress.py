@@ -22,24 +22,26 @@ def test_short_work_is_silent(caplog):
     assert not caplog.records
 
 
-FIT = """
+FITS = """
 import numpy as np
 from rankad import RankAD
-RankAD(verbose={verbose}, random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2)))
+rows = np.random.default_rng(0).normal(size=(100, 2))
+for verbose in {verbosities}:
+    RankAD(verbose=verbose, random_state=0).fit(rows)
 """
 
 
-def run(verbose):
-    command = [sys.executable, "-c", FIT.format(verbose=verbose)]
+def run(*verbosities):
+    command = [sys.executable, "-c", FITS.format(verbosities=verbosities)]
     return subprocess.run(command, capture_output=True, text=True, check=True)
 
 
 def test_nothing_is_printed_unless_asked():
-    output = run(verbose=False)
+    output = run(False, False)
     assert output.stdout == output.stderr == ""
 
 
-def test_verbose_reports_on_standard_error():
-    output = run(verbose=True)
+def test_verbose_reports_on_standard_error_and_only_while_asked():
+    output = run(True, False)
     assert output.stdout == ""
-    assert "[rankad] ranking 75 rows of 2 columns" in output.stderr
+    assert output.stderr.count("[rankad] ranking 75 rows of 2 columns") == 1

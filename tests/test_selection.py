@@ -1,42 +1,55 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
 import oracles
-from rankad.kernels import gaussian_gram, squared_distances
-from rankad.preferences import quantized_levels
-from rankad.selection import PAPER_CS, PAPER_RELATIVE_SIGMAS, cross_validate, paper_sigmas, rule_C
-from rankad.solvers import PairwiseSquaredHinge, minimize
+from rankad.exceptions import ConvergenceWarning
+from rankad.preferences import PreferenceScheme
+from rankad.ranker import RankSVM, fit_ranker
+from rankad.selection import (
+    PAPER_CS,
+    PAPER_RELATIVE_SIGMAS,
+    candidates,
+    cross_validate,
+    paper_sigmas,
+    rule_C,
+    rule_sigma,
+)
 from rankad.statistics import MeanNeighborDistance
 
 CS = [0.01, 1.0]
 SIGMAS = [0.5, 2.0, 8.0]
 STATISTIC = MeanNeighborDistance(5)
+SCHEME = PreferenceScheme()
+PAPER = RankSVM(anchor=0.0)
 
 
 def select(points, **params):
     folds = KFold(3, shuffle=True, random_state=0).split(points)
     return cross_validate(
-        points, STATISTIC, **({"Cs": CS, "sigmas": SIGMAS, "splits": folds} | params)
+        points,
+        STATISTIC,
+        **({"Cs": CS, "sigmas": SIGMAS, "splits": folds, "problem": PAPER} | params),
     )
 
 
 @pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
 def test_every_cell_matches_a_plain_evaluation(anchor, nominal):
-    results = select(nominal, anchor=anchor).results
+    results = select(nominal, problem=RankSVM(anchor)).results
     for cell, params in enumerate(results["params"]):
         for fold, (train, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(nominal)):
-            levels = quantized_levels(STATISTIC(nominal[train]), 3)
-            gram = gaussian_gram(squared_distances(nominal[train]), params["sigma"])
-            solution = minimize(PairwiseSquaredHinge(levels, anchor), gram, params["C"])
-            cross = gaussian_gram(squared_distances(nominal[test], nominal[train]), params["sigma"])
-            held_out_levels = quantized_levels(STATISTIC(nominal[test]), 3)
-            disagreement = oracles.disagreement(
-                cross @ solution.coefficients, held_out_levels, anchor
-            )
+            preferences, held_out = (SCHEME(STATISTIC(nominal[part])) for part in (train, test))
+            ranker = fit_ranker(nominal[train], preferences, **params, problem=RankSVM(anchor))
+            scores = ranker.expansion(nominal[test])
+            sums = replace(ranker.expansion, far_field=None)(nominal[test])
+            wrong = oracles.disagreement(scores, oracles.pair_weights(held_out))
+            wrong += anchor * np.mean((sums < 0) + 0.5 * (sums == 0))
             # The grid is solved to 1e-3 only: a few close pairs may swap.
-            assert_allclose(results[f"split{fold}_test_score"][cell], 1 - disagreement, atol=5e-3)
+            expected = 1 - wrong / (1 + anchor)
+            assert_allclose(results[f"split{fold}_test_score"][cell], expected, atol=5e-3)
 
 
 def test_the_table_is_like_scikit_learns(nominal):
@@ -74,10 +87,26 @@ def test_ties_go_to_the_smoothest_cell(nominal):
 def test_a_fold_without_pairs_says_nothing():
     points = np.repeat(np.arange(4.0), 6)[:, None]
     whole = [(np.arange(12), np.arange(12, 24))]
-    chosen = select(points, splits=whole)
+    with pytest.warns(UserWarning, match="none of the 1 folds has pairs to compare in both"):
+        chosen = select(points, splits=whole)
     assert_array_equal(chosen.results["mean_test_score"], 0.5)
-    lone = select(np.arange(9.0)[:, None] ** 2, splits=[(np.arange(8), np.array([8]))])
+    with pytest.warns(UserWarning, match="Cross-validation says nothing"):
+        lone = select(np.arange(9.0)[:, None] ** 2, splits=[(np.arange(8), np.array([8]))])
     assert_array_equal(lone.results["mean_test_score"], 0.5)
+
+
+def test_unfinished_fits_are_counted_once(nominal):
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped early in \d+ of 18 cross-validation"
+    ) as w:
+        select(nominal, problem=replace(PAPER, max_iter=1))
+    assert len(w) == 1
+
+
+def test_a_narrow_kernel_is_judged_as_it_would_be_deployed(nominal):
+    # So narrow that no held-out point is within reach: only the far field orders them.
+    chosen = select(nominal, sigmas=[1e-4], problem=RankSVM(anchor=1.0))
+    assert chosen.results["mean_test_score"].min() > 0.6
 
 
 def test_processes_change_nothing(nominal):
@@ -101,6 +130,7 @@ def test_levels_within_each_part_choose_a_smooth_ranker_without_anchor(rng):
         Cs=[0.01, 1.0, 100.0],
         sigmas=[distance * 2.0**power for power in range(-2, 7)],
         splits=KFold(4, shuffle=True, random_state=0).split(points),
+        problem=PAPER,
     )
     assert chosen.sigma >= 4 * distance
 
@@ -111,3 +141,16 @@ def test_the_papers_grid():
     assert len(PAPER_RELATIVE_SIGMAS) == 21
     assert_allclose(paper_sigmas(3.0), 3.0 * 2.0 ** np.arange(-10, 11))
     assert rule_C(2000) == 0.004
+
+
+def test_candidates_are_one_value_or_a_grid():
+    assert_array_equal(candidates("C", "rule", 0.1, None, PAPER_CS), [0.1])
+    assert_array_equal(candidates("C", 3.0, 0.1, None, PAPER_CS), [3.0])
+    assert_array_equal(candidates("C", "cv", 0.1, None, PAPER_CS), PAPER_CS)
+    with pytest.raises(ValueError, match="Cs is a grid for C='cv'; got C='rule'"):
+        candidates("C", "rule", 0.1, [1.0], PAPER_CS)
+
+
+def test_the_rule_refuses_a_width_of_zero():
+    with pytest.raises(ValueError, match="rule gives sigma = 0; give sigma as a number"):
+        rule_sigma(0.0)

@@ -8,6 +8,9 @@ from sklearn.utils.validation import validate_data
 
 from rankad._typing import FloatArray
 
+#: NumPy's kinds of dates and of times between them.
+_DATE_KINDS = ("M", "m")
+
 #: Largest magnitude to train on: beyond it, squared distances overflow.
 LARGEST_MAGNITUDE = 1e150
 
@@ -33,19 +36,21 @@ def scoring_rows(estimator: Any, X: ArrayLike) -> FloatArray:
 
 
 def _numeric_rows(estimator: Any, X: ArrayLike, **kwargs: Any) -> FloatArray:
-    try:
-        return np.asarray(validate_data(estimator, X, dtype=np.float64, order="C", **kwargs))
-    except ValueError as error:
-        text = _text_columns(X)
-        if not text:
-            raise
+    if hasattr(X, "collect"):
+        raise TypeError(f"{type(X).__name__} is lazy; call its collect() first.")
+    if getattr(getattr(X, "dtype", None), "kind", None) in _DATE_KINDS:
+        raise ValueError("X holds dates or times; turn them into numbers first.")
+    not_numeric = _other_columns(X)
+    if not_numeric:
         raise ValueError(
-            f"Columns {text} are not numeric; encode or drop them before fitting and scoring."
-        ) from error
+            f"Columns {not_numeric} are not numeric; encode or drop them before fitting and "
+            "scoring."
+        )
+    return np.asarray(validate_data(estimator, X, dtype=np.float64, order="C", **kwargs))
 
 
-def _text_columns(X: Any) -> list[str]:
-    """Names of the columns of a data frame that cannot become numbers."""
+def _other_columns(X: Any) -> list[str]:
+    """Names of the columns of a data frame that are not numbers: text, dates and the like."""
     names = getattr(X, "column_names", getattr(X, "columns", None))  # Arrow, others
     if names is None or not hasattr(X, "__getitem__"):
         return []
@@ -53,8 +58,11 @@ def _text_columns(X: Any) -> list[str]:
 
 
 def _is_numeric(column: Any) -> bool:
+    values = np.asarray(column)
+    if values.dtype.kind in _DATE_KINDS:
+        return False
     try:
-        np.asarray(column, dtype=np.float64)
+        values.astype(np.float64)
     except (TypeError, ValueError):
         return False
     return True

@@ -1,38 +1,49 @@
-"""RankAD: the detector, composed of the stages; `fit` reads as Algorithm 1."""
+"""RankAD: the detector, composed of the stages; `_learn` reads as Algorithm 1."""
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.model_selection import KFold
-from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike, DTypeLike
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from rankad._progress import listen, logger
-from rankad._typing import FloatArray, IntArray
-from rankad._validation import scoring_rows, training_rows
-from rankad.calibration import CalibratedDetectorMixin, HeldOutScores, TrainingScores
+from rankad._progress import logger
+from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
+from rankad._typing import FloatArray
+from rankad._warnings import warn_user
+from rankad.calibration import (
+    CALIBRATION_SIZE_CONSTRAINT,
+    CALIBRATIONS,
+    CalibratedDetectorMixin,
+    HeldOutScores,
+)
 from rankad.kernels import KernelExpansion
-from rankad.preferences import quantized_levels, require_pairs
-from rankad.ranker import fit_ranker
-from rankad.selection import PAPER_CS, cross_validate, paper_sigmas, rule_C, rule_sigma
-from rankad.solvers import Solution
-from rankad.statistics import STATISTICS, MeanNeighborDistance, Statistic
-
-#: Named scalers; ``None`` leaves the columns as they are.
-_SCALERS: dict[str | None, Any] = {
-    "standard": StandardScaler,
-    "robust": RobustScaler,
-    None: FunctionTransformer,
-}
+from rankad.preferences import PairWeight, PreferenceScheme, require_pairs
+from rankad.ranker import RankSVM, fit_ranker
+from rankad.selection import (
+    PAPER_CS,
+    candidates,
+    cross_validate,
+    paper_sigmas,
+    rule_C,
+    rule_sigma,
+)
+from rankad.solvers import LOSSES, Solution
+from rankad.statistics import (
+    STATISTICS,
+    MeanNeighborDistance,
+    Statistic,
+    named_statistic,
+    statistic_values,
+)
 
 #: The ranker is trained on the full kernel matrix: 8 bytes n^2, and a few of its copies.
 MAX_TRAINING_ROWS = 20_000
+
+#: Most that float32 may move a p-value.
+_LARGEST_P_VALUE_CHANGE = 1e-3
 
 
 class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,17 +57,25 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     alpha : float, default=0.05
         False-alarm level of ``predict(X)`` and of ``decision_function``'s zero.
-    statistic : {"mean_knn"} or callable, default="mean_knn"
-        What ranks the training rows: minus the mean distance to the nearest neighbors, or any
-        callable from rows to values, higher = more nominal (see `rankad.statistics.Statistic`).
+    statistic : str or callable, default="mean_knn"
+        What ranks the training rows: minus the mean distance to the K nearest neighbors
+        ("mean_knn"), the distance to the K-th ("kth_knn"), distances about the K-th averaged over
+        halvings ("halved_knn"), the number of neighbors within a radius ("epsilon"), a
+        leave-one-out density ("kernel_density"), distances along a neighbor graph ("geodesic_knn")
+        or for the local dimension ("dimension_adapted_knn"); or any callable from rows to values,
+        higher = more nominal (see `rankad.statistics`).
     n_neighbors : int, default=10
         Neighbors K in the statistic; lowered, with a warning, where there are not that many rows.
-    n_levels : int, default=3
-        Levels that the ranks are quantized to; rows are preferred to those of lower levels.
-    min_rank_gap : None, default=None
-        Preference pairs come from levels.
-    loss : {"squared_hinge"}, default="squared_hinge"
-        Loss of a preference pair.
+    n_levels : int or None, default=3
+        Levels that the ranks are quantized to; rows are preferred to those of lower levels. None
+        gives every distinct rank its own.
+    min_rank_gap : float, optional
+        Prefer rows whose ranks, between 0 and 1, are larger by at least this, instead of levels.
+    pair_weight : callable, optional
+        Weight of a pair, from the levels of the preferred and of the other row: the w_ij of
+        eq. (8). By default 1.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        Loss of a preference pair; "hinge" is the paper's equation, and slower to solve.
     anchor : float, default=1.0
         Weight of a virtual point at infinity that every training row must outrank, in units of all
         other pairs together. It makes far points anomalous, and brings the far field of `scorer_`.
@@ -69,20 +88,23 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     Cs, sigmas : array-like, optional
         Grids for "cv"; by default the paper's 13 values of C and 21 widths, 2^-10 to 2^10 times the
         mean distance to the K nearest neighbors.
-    cv : int or cross-validation splitter, default=4
+    cv : int, cross-validation splitter or iterable of splits, default=4
         Folds for "cv".
     n_centers : {"auto", None}, default="auto"
         Candidates for the kernel's centers: all training rows. Those in no active pair drop out.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
-    calibration : {"split", "train"}, default="split"
+    calibration : {"split", "train", "cross"}, default="split"
         Where the reference scores come from. "split" holds rows out, and its false-alarm level is
         guaranteed; "train" is the paper's rank among the training rows, which understates false
-        alarms, threefold and more on small sets.
+        alarms, tenfold and more with the rule's narrow kernel; "cross" compares with scores of rows
+        left out fold by fold: every row both trains and calibrates, and the level is empirical,
+        near alpha in experience but not guaranteed.
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number.
     dtype : {"float64", "float32"}, default="float64"
-        Arithmetic of scoring; training is always in float64.
+        Arithmetic of scoring. float32 is used only if it moves no reference row's p-value by 1e-3,
+        else it warns and stays with float64. Training is always in float64.
     tol : float, default=1e-6
         The solver stops when the gradient's norm is at most this times the ranker's.
     max_iter : int, default=100
@@ -135,23 +157,21 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "statistic": [StrOptions(set(STATISTICS)), callable],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_levels": [Interval(Integral, 2, None, closed="left")],
-        "min_rank_gap": [None],
-        "loss": [StrOptions({"squared_hinge"})],
+        "n_levels": [Interval(Integral, 2, None, closed="left"), None],
+        "min_rank_gap": [Interval(Real, 0, 1, closed="neither"), None],
+        "pair_weight": [callable, None],
+        "loss": [StrOptions(set(LOSSES))],
         "anchor": [Interval(Real, 0, None, closed="left")],
         "C": [StrOptions({"rule", "cv"}), Interval(Real, 0, None, closed="neither")],
         "sigma": [StrOptions({"rule", "cv"}), Interval(Real, 0, None, closed="neither")],
         "Cs": ["array-like", None],
         "sigmas": ["array-like", None],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split", "get_n_splits"])],
+        "cv": ["cv_object"],
         "n_centers": [StrOptions({"auto"}), None],
-        "scaler": [StrOptions({"standard", "robust"}), HasMethods(["fit", "transform"]), None],
-        "calibration": [StrOptions({"split", "train"})],
-        "calibration_size": [
-            Interval(Real, 0, 1, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "dtype": [StrOptions({"float64", "float32"})],
+        "scaler": SCALER_CONSTRAINT,
+        "calibration": [StrOptions(set(CALIBRATIONS))],
+        "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
+        "dtype": [StrOptions({"float64", "float32"}), Options(type, {np.float64, np.float32})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -165,8 +185,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float = 0.05,
         statistic: str | Statistic = "mean_knn",
         n_neighbors: int = 10,
-        n_levels: int = 3,
-        min_rank_gap: None = None,
+        n_levels: int | None = 3,
+        min_rank_gap: float | None = None,
+        pair_weight: PairWeight | None = None,
         loss: str = "squared_hinge",
         anchor: float = 1.0,
         C: float | Literal["rule", "cv"] = "rule",
@@ -176,9 +197,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         cv: Any = 4,
         n_centers: Literal["auto"] | None = "auto",
         scaler: Any = "standard",
-        calibration: Literal["split", "train"] = "split",
+        calibration: str = "split",
         calibration_size: float = 0.25,
-        dtype: Literal["float64", "float32"] = "float64",
+        dtype: DTypeLike = "float64",
         tol: float = 1e-6,
         max_iter: int = 100,
         n_jobs: int | None = None,
@@ -190,6 +211,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_neighbors = n_neighbors
         self.n_levels = n_levels
         self.min_rank_gap = min_rank_gap
+        self.pair_weight = pair_weight
         self.loss = loss
         self.anchor = anchor
         self.C = C
@@ -213,7 +235,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         """Build the paper's detector, to the letter; ``params`` set or override parameters.
 
         No anchor and no far field, ranks among the training rows, columns as they are, and (C,
-        sigma) cross-validated over the full grid: 13 x 21 cells, 4 folds.
+        sigma) cross-validated over the full grid: 13 x 21 cells, 4 folds. The loss is the squared
+        hinge of the routine that the paper used; ``loss="hinge"`` is that of its equation.
 
         >>> RankAD.as_published(random_state=0)
         RankAD(C='cv', anchor=0.0, calibration='train', n_centers=None, random_state=0,
@@ -229,134 +252,94 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         }
         return cls(**(published | params))
 
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Train the ranker on nominal rows, and calibrate it.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Nominal rows: numpy, pandas, polars or Arrow.
-        y : Ignored
-
-        Returns
-        -------
-        self : object
-        """
-        listen(self.verbose)
-        rows = training_rows(self, X)
-        rng = check_random_state(self.random_state)
-        training, held_out = self._split(rows, rng)
-        self.scaler_ = _fitted_scaler(self.scaler, rows[training])
-        points = self._scaled(rows[training])
+    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+        if len(rows) > MAX_TRAINING_ROWS:
+            raise ValueError(
+                f"{len(rows)} rows to train on need a kernel matrix of "
+                f"{8e-9 * len(rows) ** 2:.0f} GB; at most {MAX_TRAINING_ROWS} are taken. Calibrate "
+                "on more of them (calibration_size takes a number, too, and more reference rows "
+                "sharpen the p-values), or fit on a random sample."
+            )
+        self.scaler_ = fitted_scaler(self.scaler, rows)
+        points = scaled(self.scaler_, rows)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
-        statistic = self._statistic(len(points))
-        values = _statistic_values(statistic, points)
-        levels = quantized_levels(values, self.n_levels)
-        require_pairs(values, levels)
-        self.mean_neighbor_distance_ = self._mean_neighbor_distance(statistic, values, points)
-        self.C_, self.sigma_ = self._choose(points, statistic, rng)
+        statistic = self._statistic(len(points), rng)
+        values = statistic_values(statistic, points)
+        scheme = PreferenceScheme(self.n_levels, self.min_rank_gap, self.pair_weight)
+        preferences = scheme(values)
+        require_pairs(values, preferences)
+        if self.statistic != "mean_knn":
+            values = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)(points)
+        self.mean_neighbor_distance_ = -float(values.mean())
+        problem = RankSVM(self.anchor, self.loss, self.tol, self.max_iter)
+        self.C_, self.sigma_ = self._choose(points, statistic, scheme, problem, rng)
         logger.info("training the ranker at C=%.4g, sigma=%.4g", self.C_, self.sigma_)
-        ranker = fit_ranker(
-            points,
-            levels,
-            C=self.C_,
-            sigma=self.sigma_,
-            anchor=self.anchor,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        ranker = fit_ranker(points, preferences, C=self.C_, sigma=self.sigma_, problem=problem)
         self.solution_: Solution = ranker.solution
         self.n_iter_ = ranker.solution.n_iter
-        self.scorer_: KernelExpansion = ranker.expansion.astype(self.dtype)
-        logger.info("calibrating on %d rows", len(held_out))
-        reference = HeldOutScores if self.calibration == "split" else TrainingScores
-        self._set_reference(reference.of(self._scores(rows[held_out])))
-        return self
-
-    def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Score of each row: higher = more nominal.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self._scores(scoring_rows(self, X))
+        self.scorer_: KernelExpansion = ranker.expansion
 
     def _scores(self, rows: FloatArray) -> FloatArray:
         # float64 whatever the arithmetic, as scikit-learn expects; the order is unchanged.
-        return self.scorer_(self._scaled(rows)).astype(np.float64)
+        return self.scorer_(scaled(self.scaler_, rows)).astype(np.float64)
 
-    def _split(self, rows: FloatArray, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
-        """Indices of the rows that train, and of those that calibrate."""
-        n = len(rows)
-        if self.calibration == "train":
-            training = held_out = np.arange(n)
-        else:
-            is_share = not isinstance(self.calibration_size, Integral)
-            n_held_out = int(
-                np.ceil(self.calibration_size * n) if is_share else self.calibration_size
-            )
-            if n - n_held_out < 2:
-                raise ValueError(
-                    f"calibration_size={self.calibration_size} leaves {max(n - n_held_out, 0)} of "
-                    f"{n} samples to train on; at least 2 are needed. Fit on more rows, or lower "
-                    "calibration_size."
-                )
-            order = rng.permutation(n)
-            held_out, training = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
-        if len(training) > MAX_TRAINING_ROWS:
-            raise ValueError(
-                f"{len(training)} rows to train on need a kernel matrix of "
-                f"{8e-9 * len(training) ** 2:.0f} GB; at most {MAX_TRAINING_ROWS} are taken. "
-                f"Calibrate on more of them (calibration_size={n - 5000} trains on 5000; the rest "
-                "sharpens the p-values), or fit on a random sample."
-            )
-        return training, held_out
+    def _for_fold(self) -> Self:
+        """Copy to learn from a part of the rows, at the C and sigma that were cross-validated."""
+        fold = super()._for_fold()
+        if self.C == "cv":
+            fold.C, fold.Cs = self.C_, None
+        if self.sigma == "cv":
+            fold.sigma, fold.sigmas = self.sigma_, None
+        return fold
 
-    def _scaled(self, rows: FloatArray) -> FloatArray:
-        # Rows beyond all measure may overflow here; the scorer cuts infinities off.
-        with np.errstate(over="ignore"):
-            scaled = np.asarray(self.scaler_.transform(rows), dtype=np.float64)
-        if np.isnan(scaled).any():
-            raise ValueError(f"The scaler {self.scaler_} turned finite rows into NaN.")
-        return scaled
+    def _settle(self, rows: FloatArray) -> None:
+        """Score in float32 from here on, if asked for and if that moves no p-value."""
+        logger.info("calibrating on %d rows", len(rows))
+        if np.dtype(self.dtype) == np.float64:
+            return
+        points = scaled(self.scaler_, rows)
+        narrow = self.scorer_.astype(np.float32)
+        scores, narrow_scores = self.scorer_(points), narrow(points)
+        p = HeldOutScores.of(scores).p_values(scores)
+        narrow_p = HeldOutScores.of(narrow_scores).p_values(narrow_scores)
+        change = np.abs(p - narrow_p).max()
+        if change < _LARGEST_P_VALUE_CHANGE:
+            self.scorer_ = narrow
+            return
+        warn_user(
+            f"Scoring stays in float64: float32 would move p-values by up to {change:.2g}. A "
+            "smaller C or sigma, or scaled columns, make float32 safer."
+        )
 
-    def _statistic(self, n: int) -> Statistic:
+    def _statistic(self, n: int, rng: np.random.RandomState) -> Statistic:
         self.n_neighbors_ = min(self.n_neighbors, n - 1)
-        if self.n_neighbors_ < self.n_neighbors and not callable(self.statistic):
-            warnings.warn(
-                f"n_neighbors={self.n_neighbors} lowered to {self.n_neighbors_}: "
-                f"there are only {n} training rows.",
-                UserWarning,
-                stacklevel=3,
-            )
         if callable(self.statistic):
             return self.statistic
-        return STATISTICS[self.statistic](n_neighbors=self.n_neighbors_, n_jobs=self.n_jobs)
-
-    def _mean_neighbor_distance(
-        self, statistic: Statistic, values: FloatArray, points: FloatArray
-    ) -> float:
-        """D_K, the length that widths are measured in, whatever the statistic is."""
-        if not isinstance(statistic, MeanNeighborDistance):
-            values = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)(points)
-        return -float(values.mean())
+        if self.n_neighbors_ < self.n_neighbors:
+            warn_user(
+                f"n_neighbors={self.n_neighbors} lowered to {self.n_neighbors_}: "
+                f"there are only {n} training rows."
+            )
+        return named_statistic(
+            self.statistic,
+            n_neighbors=self.n_neighbors_,
+            n_jobs=self.n_jobs,
+            random_state=rng.randint(2**31 - 1),
+        )
 
     def _choose(
-        self, points: FloatArray, statistic: Statistic, rng: np.random.RandomState
+        self,
+        points: FloatArray,
+        statistic: Statistic,
+        scheme: PreferenceScheme,
+        problem: RankSVM,
+        rng: np.random.RandomState,
     ) -> tuple[float, float]:
         """C and sigma: given, by the rule, or by cross-validation of those marked "cv"."""
         distance = self.mean_neighbor_distance_
-        Cs = _candidates(self.C, rule_C(len(points)), self.Cs, PAPER_CS, "Cs")
-        sigmas = _candidates(
-            self.sigma, rule_sigma(distance), self.sigmas, paper_sigmas(distance), "sigmas"
-        )
+        by_rule = rule_sigma(distance) if self.sigma == "rule" else 0.0
+        Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
+        sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_sigmas(distance))
         if "cv" not in (self.C, self.sigma):
             return float(Cs[0]), float(sigmas[0])
         folds = self.cv
@@ -367,40 +350,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             statistic,
             Cs=Cs,
             sigmas=sigmas,
-            splits=folds.split(points),
-            n_levels=self.n_levels,
-            anchor=self.anchor,
-            max_iter=self.max_iter,
+            splits=check_cv(folds).split(points),
+            scheme=scheme,
+            problem=problem,
             n_jobs=self.n_jobs,
         )
         self.cv_results_ = chosen.results
         return chosen.C, chosen.sigma
-
-
-def _fitted_scaler(scaler: Any, rows: FloatArray) -> Any:
-    unfitted = _SCALERS[scaler]() if scaler is None or isinstance(scaler, str) else clone(scaler)
-    return unfitted.fit(rows)
-
-
-def _statistic_values(statistic: Statistic, points: FloatArray) -> FloatArray:
-    values = np.asarray(statistic(points), dtype=np.float64)
-    if values.shape != (len(points),) or not np.isfinite(values).all():
-        raise ValueError(
-            f"The statistic must give one finite value per row: {len(points)} of them. Got "
-            f"shape {values.shape}, {np.isfinite(values).sum()} finite."
-        )
-    return values
-
-
-def _candidates(
-    asked: float | str, by_rule: float, grid: ArrayLike | None, default_grid: ArrayLike, name: str
-) -> FloatArray:
-    """Values to choose from: one, unless cross-validation was asked for."""
-    if isinstance(asked, str) and asked == "rule":
-        return np.array([by_rule])
-    if not isinstance(asked, str):
-        return np.array([asked], dtype=np.float64)
-    values = np.asarray(default_grid if grid is None else grid, dtype=np.float64)
-    if values.ndim != 1 or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError(f"{name} must be a non-empty list of positive numbers; got {grid!r}.")
-    return values

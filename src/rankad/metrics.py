@@ -2,28 +2,49 @@
 
 import numpy as np
 
+from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
+from rankad.preferences import Preferences
 
 
-def pairwise_disagreement(scores: FloatArray, levels: IntArray, anchor: float = 0.0) -> float:
-    """Fraction of preference pairs that the scores order wrongly, eq. (8) with equal weights.
+def pairwise_disagreement(scores: FloatArray, preferences: Preferences) -> float:
+    """Weighted share of preference pairs that the scores order wrongly, eq. (8).
 
-    A pair ``level_i > level_j`` counts 1 where ``scores_i < scores_j`` and 1/2 where they tie, so
-    that a constant score disagrees by exactly 1/2. With ``anchor``, each point is also paired with
-    a point at infinity of score 0; those pairs weigh ``anchor`` times all others together. Without
-    any pairs, nothing is known: 1/2.
+    A pair counts 1 where the preferred point scores lower and 1/2 where both score the same, so
+    that a constant score disagrees by exactly 1/2. Without any pairs nothing is known: 1/2.
 
-    >>> pairwise_disagreement(np.array([0.1, 0.9, 0.5]), np.array([1, 2, 3]))
+    >>> from rankad.preferences import level_preferences
+    >>> pairwise_disagreement(np.array([0.1, 0.9, 0.5]), level_preferences(np.array([1, 2, 3])))
     0.3333333333333333
     """
-    wrong, n_pairs = 0.0, 0
-    for level in np.unique(levels)[1:]:
-        upper, lower = scores[levels == level], np.sort(scores[levels < level])
-        n_below = np.searchsorted(lower, upper, side="left")
-        n_not_above = np.searchsorted(lower, upper, side="right")
-        wrong += (lower.size - 0.5 * (n_below + n_not_above)).sum()
-        n_pairs += upper.size * lower.size
-    if n_pairs == 0:
+    if preferences.total_weight == 0.0:
         return 0.5
-    below_infinity = np.mean((scores < 0.0) + 0.5 * (scores == 0.0))
-    return float((wrong / n_pairs + anchor * below_infinity) / (1.0 + anchor))
+    wrong = _wrong_pairs(
+        np.asarray(scores, dtype=np.float64),
+        preferences.upper.points,
+        preferences.upper.starts,
+        preferences.lower.points,
+        preferences.lower.starts,
+        preferences.weights,
+    )
+    return float(wrong / preferences.total_weight)
+
+
+@compiled
+def _wrong_pairs(
+    scores: FloatArray,
+    upper: IntArray,
+    upper_starts: IntArray,
+    lower: IntArray,
+    lower_starts: IntArray,
+    weights: FloatArray,
+) -> float:
+    wrong = 0.0
+    for block in range(weights.size):
+        above = scores[upper[upper_starts[block] : upper_starts[block + 1]]]
+        below = np.sort(scores[lower[lower_starts[block] : lower_starts[block + 1]]])
+        for score in above:
+            n_less = np.searchsorted(below, score, side="left")
+            n_at_most = np.searchsorted(below, score, side="right")
+            wrong += weights[block] * (below.size - 0.5 * (n_less + n_at_most))
+    return wrong

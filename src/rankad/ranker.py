@@ -1,14 +1,55 @@
-"""Levels -> RankSVM -> kernel expansion: the learning-to-rank stage of Algorithm 1, eq. (9)."""
+"""Preferences -> RankSVM -> kernel expansion: learning to rank, eq. (9)."""
 
-import warnings
 from dataclasses import dataclass
 
-import numpy as np
-
-from rankad._typing import FloatArray, IntArray
+from rankad._typing import FloatArray
+from rankad._warnings import warn_user
 from rankad.exceptions import ConvergenceWarning
-from rankad.kernels import FarField, KernelExpansion, gaussian_gram, squared_distances
-from rankad.solvers import PairwiseSquaredHinge, Solution, Status, minimize
+from rankad.kernels import FarField, KernelExpansion, distances_between, gaussian_gram
+from rankad.preferences import Preferences
+from rankad.solvers import LOSSES, Loss, Solution, Status, minimize
+
+
+@dataclass(frozen=True)
+class RankSVM:
+    """The problem to solve for given preferences: its loss, and how tightly to solve it.
+
+    With ``anchor=0``, the paper, coefficients sum to zero and the kernel can be centered, which
+    keeps its digits at a wide sigma; with an anchor, the far field continues it.
+    """
+
+    anchor: float = 1.0
+    loss: str = "squared_hinge"
+    tol: float = 1e-6
+    max_iter: int = 100
+
+    @property
+    def centered(self) -> bool:
+        """Whether kernels are taken less 1."""
+        return self.anchor == 0
+
+    def gram(self, distances: FloatArray, sigma: float) -> FloatArray:
+        """Kernel matrix, centered where that changes nothing."""
+        return gaussian_gram(distances, sigma, centered=self.centered)
+
+    def far_field(self, weights: FloatArray) -> FarField | None:
+        """What continues a kernel sum with these weights beyond the reach of its centers."""
+        return None if self.centered else FarField.below(weights)
+
+    def loss_of(self, preferences: Preferences) -> Loss:
+        """The loss of these preferences."""
+        return LOSSES[self.loss](preferences, self.anchor)
+
+    def solved(
+        self,
+        preferences: Preferences,
+        gram: FloatArray,
+        C: float,
+        start: FloatArray | None = None,
+    ) -> Solution:
+        """Coefficients that minimize ``1/2 |w|^2 + C loss``."""
+        loss = self.loss_of(preferences)
+        return minimize(loss, gram, C, start=start, tol=self.tol, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True)
@@ -21,45 +62,40 @@ class Ranker:
 
 def fit_ranker(
     points: FloatArray,
-    levels: IntArray,
+    preferences: Preferences,
     *,
     C: float,
     sigma: float,
-    anchor: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 100,
+    problem: RankSVM | None = None,
 ) -> Ranker:
-    """Learn g that ranks higher levels above lower ones: kernel RankSVM with the squared hinge.
+    """Learn g that ranks preferred points above the others: kernel RankSVM, eq. (9).
 
-    Minimizes ``1/2 |w|^2 + C sum_pairs max(0, 1 - (g_i - g_j))^2`` plus the anchor's pairs. With an
-    anchor the expansion also gets the far field that continues it; ``anchor=0`` is the paper, whose
-    coefficients sum to zero and whose kernel can therefore be centered.
-
+    >>> import numpy as np
+    >>> from rankad.preferences import level_preferences
     >>> points = np.array([[0.0], [0.1], [0.2], [2.0], [5.0]])
-    >>> ranker = fit_ranker(points, np.array([3, 3, 2, 1, 1]), C=1.0, sigma=1.0)
+    >>> preferences = level_preferences(np.array([3, 3, 2, 1, 1]))
+    >>> ranker = fit_ranker(points, preferences, C=1.0, sigma=1.0)
     >>> g = ranker.expansion(np.array([[0.0], [2.0], [8.0], [1e9]]))
     >>> bool(np.all(np.diff(g) < 0))
     True
     """
-    loss = PairwiseSquaredHinge(levels, anchor)
-    centered = loss.is_shift_invariant
-    gram = gaussian_gram(squared_distances(points), sigma, centered=centered)
-    solution = minimize(loss, gram, C, tol=tol, max_iter=max_iter)
+    problem = RankSVM() if problem is None else problem
+    gram = problem.gram(distances_between(points, points), sigma)
+    solution = problem.solved(preferences, gram, C)
     if solution.status is not Status.CONVERGED:
-        warnings.warn(
+        warn_user(
             f"The ranker's solver stopped early after {solution.n_iter} iterations: "
             f"{solution.status.value}. Its scores may be off by up to "
-            f"{solution.gradient_norm:.2g} (C={C:.4g}, sigma={sigma:.4g}).",
+            f"{solution.error_bound:.2g} (C={C:.4g}, sigma={sigma:.4g}).",
             ConvergenceWarning,
-            stacklevel=2,
         )
     is_support = solution.coefficients != 0.0
     weights = solution.coefficients[is_support]
     expansion = KernelExpansion(
-        centers=np.ascontiguousarray(points[is_support]),
+        centers=points[is_support],
         weights=weights,
         sigma=sigma,
-        centered=centered,
-        far_field=None if centered else FarField.below(weights),
+        centered=problem.centered,
+        far_field=problem.far_field(weights),
     )
     return Ranker(expansion, solution)

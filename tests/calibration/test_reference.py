@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from rankad.calibration import HeldOutScores, TrainingScores
+from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
 
-KINDS = pytest.mark.parametrize("kind", [HeldOutScores, TrainingScores])
+KINDS = pytest.mark.parametrize("kind", [HeldOutScores, TrainingScores, CrossFittedScores])
 scores = st.lists(
     st.sampled_from([-1.0, 0.0, 0.0, 2.0]) | st.floats(-5, 5), min_size=1, max_size=40
 ).map(np.array)
@@ -53,12 +53,30 @@ def test_the_threshold_is_the_documented_order_statistic(rng):
     assert TrainingScores.of(reference).threshold(0.05) == np.sort(reference)[9]
 
 
+@KINDS
+def test_nan_is_never_a_p_value(kind):
+    with pytest.raises(ValueError, match="must not be NaN"):
+        kind.of(np.array([1.0, np.nan]))
+    with pytest.raises(ValueError, match="A score is NaN"):
+        kind.of(np.array([1.0])).p_values(np.array([np.nan]))
+
+
+def test_each_kind_says_what_it_guarantees():
+    kinds = (HeldOutScores, TrainingScores, CrossFittedScores)
+    assert [repr(kind.of(np.zeros(3))) for kind in kinds] == [
+        "HeldOutScores(3 scores, guarantee: exact)",
+        "TrainingScores(3 scores, guarantee: none)",
+        "CrossFittedScores(3 scores, guarantee: empirical)",
+    ]
+
+
 def test_more_held_out_scores_extend_the_reference():
     extended = HeldOutScores.of(np.array([3.0, 1.0])).extended(np.array([2.0]))
     assert_array_equal(extended.scores, [1.0, 2.0, 3.0])
 
 
-def test_held_out_scores_replace_training_scores():
-    replaced = TrainingScores.of(np.array([3.0, 1.0])).extended(np.array([2.0]))
+@pytest.mark.parametrize("kind", [TrainingScores, CrossFittedScores])
+def test_held_out_scores_replace_those_that_are_not(kind):
+    replaced = kind.of(np.array([3.0, 1.0])).extended(np.array([2.0]))
     assert isinstance(replaced, HeldOutScores)
     assert_array_equal(replaced.scores, [2.0])

@@ -73,14 +73,43 @@ def test_without_a_far_field_the_sum_dies_to_zero(expansion):
     assert replace(expansion, far_field=None)(np.array([[1e9] * 3]))[0] == 0.0
 
 
-def test_a_sigma_that_overflows_is_refused():
-    with pytest.raises(ValueError, match="sigma=1e-300 is too small"):
-        KernelExpansion(np.array([[1e10]]), np.ones(1), 1e-300)
+ONE = np.ones((1, 1))
+
+
+@pytest.mark.parametrize(
+    ("centers", "weights", "sigma", "message"),
+    [
+        (1e10 * ONE, np.ones(1), 1e-300, "sigma=1e-300 is too small"),
+        (ONE, np.ones(1), 1e-200, "sigma=1e-200 is too small"),
+        (ONE, np.ones(1), -2.0, "sigma must be positive"),
+        (ONE, np.ones(1), np.nan, "sigma must be positive"),
+        (ONE, np.ones(5), 1.0, r"weights \(n_centers,\); got \(1, 1\) and \(5,\)"),
+        (np.ones(3), np.ones(3), 1.0, "centers must be"),
+        (np.empty((0, 2)), np.empty(0), 1.0, "at least one center"),
+        (np.ones((1, 1), dtype=int), np.ones(1), 1.0, "both be float64, or both float32"),
+        (ONE, np.ones(1, dtype="float32"), 1.0, "both be float64, or both float32"),
+    ],
+)
+def test_what_cannot_be_an_expansion_is_refused(centers, weights, sigma, message):
+    with pytest.raises(ValueError, match=message):
+        KernelExpansion(centers, weights, sigma)
+
+
+@pytest.mark.parametrize("shape", [(3,), (5, 2), (5, 4), (0,)])
+def test_points_of_another_shape_are_refused(expansion, shape):
+    with pytest.raises(ValueError, match=r"Points must have shape \(n, 3\)"):
+        expansion(np.zeros(shape))
+
+
+def test_no_points_have_no_scores(expansion):
+    assert expansion(np.empty((0, 3))).shape == (0,)
 
 
 def test_an_expansion_is_frozen_and_pickles(expansion, rng):
     with pytest.raises(FrozenInstanceError):
         expansion.sigma = 2.0
+    with pytest.raises(ValueError, match="read-only"):
+        expansion.weights[0] = 1.0
     points = rng.normal(size=(5, 3))
     assert_array_equal(pickle.loads(pickle.dumps(expansion))(points), expansion(points))
     assert expansion.n_centers == 40

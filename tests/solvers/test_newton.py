@@ -3,50 +3,50 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-import rankad.solvers.newton
-from rankad.kernels import gaussian_gram, squared_distances
-from rankad.preferences import quantized_levels
-from rankad.solvers import PairwiseSquaredHinge, Status, minimize
+from rankad.kernels import distances_between, gaussian_gram
+from rankad.preferences import PreferenceScheme, level_preferences, quantized_levels
+from rankad.solvers import PairwiseHinge, PairwiseSquaredHinge, Status, minimize, newton
 from rankad.statistics import MeanNeighborDistance
 
 ANCHORS = pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
 
 
-def problem(rng, n, anchor, relative_sigma=1.0):
+def problem(rng, n, anchor, relative_sigma=1.0, make_loss=PairwiseSquaredHinge):
     points = np.concatenate([rng.normal(size=(n // 2, 2)), 0.3 * rng.normal(size=(n - n // 2, 2))])
     statistic = MeanNeighborDistance(5)(points)
     sigma = relative_sigma * -statistic.mean()
-    gram = gaussian_gram(squared_distances(points), sigma, centered=anchor == 0)
-    return PairwiseSquaredHinge(quantized_levels(statistic, 3), anchor), gram
+    gram = gaussian_gram(distances_between(points, points), sigma, centered=anchor == 0)
+    levels = quantized_levels(statistic, 3)
+    return make_loss(level_preferences(levels), anchor), gram, levels
 
 
 @ANCHORS
 @pytest.mark.parametrize("C", [1e-3, 1e-1, 10.0])
 @pytest.mark.parametrize("relative_sigma", [0.5, 2.0, 16.0])
 def test_the_optimum_is_that_of_the_primal(anchor, C, relative_sigma, rng):
-    loss, gram = problem(rng, 100, anchor, relative_sigma)
+    loss, gram, levels = problem(rng, 100, anchor, relative_sigma)
     solution = minimize(loss, gram, C)
     plain_gram = gram + 1.0 if loss.is_shift_invariant else gram
-    optimum = oracles.primal_optimum(plain_gram, loss.levels, C, anchor)
+    optimum = oracles.primal_optimum(plain_gram, levels, C, anchor)
     assert solution.status is Status.CONVERGED
     assert abs(solution.objective - optimum) <= 1e-6 * optimum
 
 
 @ANCHORS
 def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
-    loss, gram = problem(rng, 150, anchor)
+    loss, gram, _ = problem(rng, 150, anchor)
     direct = minimize(loss, gram, 0.1)
-    monkeypatch.setattr(rankad.solvers.newton, "_ALWAYS_DIRECT", 0)
-    monkeypatch.setattr(rankad.solvers.newton, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(newton, "_ALWAYS_DIRECT", 0)
+    monkeypatch.setattr(newton, "_EVER_DIRECT", 0)
     iterative = minimize(loss, gram, 0.1)
     assert_allclose(iterative.objective, direct.objective, rtol=1e-9)
     assert_allclose(iterative.scores, direct.scores, atol=1e-4)
 
 
 def test_a_factorization_takes_over_where_conjugate_gradients_are_slow(rng, monkeypatch):
-    loss, gram = problem(rng, 300, 1.0)
+    loss, gram, _ = problem(rng, 300, 1.0)
     fast = minimize(loss, gram, 300.0)
-    monkeypatch.setattr(rankad.solvers.newton, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(newton, "_EVER_DIRECT", 0)
     slow = minimize(loss, gram, 300.0, max_iter=500)
     assert fast.status is slow.status is Status.CONVERGED
     assert_allclose(fast.objective, slow.objective, rtol=1e-6)
@@ -54,7 +54,7 @@ def test_a_factorization_takes_over_where_conjugate_gradients_are_slow(rng, monk
 
 @ANCHORS
 def test_coefficients_come_from_the_gradient_and_vanish_off_the_support(anchor, rng):
-    loss, gram = problem(rng, 200, anchor, relative_sigma=4.0)
+    loss, gram, _ = problem(rng, 200, anchor, relative_sigma=4.0)
     solution = minimize(loss, gram, 100.0)
     local = loss.at(solution.scores)
     is_zero = solution.coefficients == 0.0
@@ -65,22 +65,66 @@ def test_coefficients_come_from_the_gradient_and_vanish_off_the_support(anchor, 
 
 
 def test_without_anchor_the_coefficients_sum_to_zero(rng):
-    loss, gram = problem(rng, 120, 0.0)
+    loss, gram, _ = problem(rng, 120, 0.0)
     coefficients = minimize(loss, gram, 1.0).coefficients
     assert abs(coefficients.sum()) <= 1e-12 * np.abs(coefficients).sum()
 
 
 @ANCHORS
-def test_the_gradient_norm_certifies_the_scores(anchor, rng):
-    loss, gram = problem(rng, 120, anchor)
-    exact = minimize(loss, gram, 1.0, tol=1e-10)
-    rough = minimize(loss, gram, 1.0, tol=1e-2)
-    assert rough.gradient_norm > 1e-6
-    assert np.abs(gram @ rough.warm_start - exact.scores).max() <= rough.gradient_norm
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
+@pytest.mark.parametrize("tol", [1e-2, 1e-6])
+def test_the_error_bound_certifies_the_scores(anchor, C, tol, rng):
+    loss, gram, _ = problem(rng, 120, anchor, relative_sigma=4.0)
+    exact = minimize(loss, gram, C, tol=1e-11)
+    rough = minimize(loss, gram, C, tol=tol)
+    error = np.abs(rough.scores - exact.scores).max()
+    assert error <= rough.error_bound + exact.error_bound
+    assert rough.error_bound >= rough.gradient_norm
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_more_iterations_never_make_it_worse(C, rng):
+    loss, gram, _ = problem(rng, 300, 1.0, relative_sigma=4.0)
+    objectives = [minimize(loss, gram, C, max_iter=k).objective for k in range(1, 16)]
+    assert (np.diff(objectives) <= 1e-7 * np.array(objectives[:-1])).all()
+
+
+def test_the_line_search_can_go_beyond_the_full_step(rng):
+    loss, gram, _ = problem(rng, 60, 1.0)
+    zero = np.zeros(60)
+    local = loss.at(zero)
+    ascent = -local.gradient * 1e-6
+    direction = newton._Direction(ascent, gram @ ascent)
+    step = newton._line_search(loss, 1.0, zero, zero, local, direction)
+    assert step > 10.0
+    scores = step * direction.scores
+    slope = (step * ascent + loss.at(scores).gradient) @ direction.scores
+    assert abs(slope) <= 0.1 * abs(local.gradient @ direction.scores)
+
+
+@ANCHORS
+@pytest.mark.parametrize("C", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("relative_sigma", [1.0, 4.0])
+def test_the_hinge_reaches_the_optimum_of_its_dual(anchor, C, relative_sigma, rng):
+    loss, gram, levels = problem(rng, 60, anchor, relative_sigma, PairwiseHinge)
+    solution = minimize(loss, gram, C)
+    plain_gram = gram + 1.0 if loss.is_shift_invariant else gram
+    optimum = oracles.hinge_optimum(plain_gram, levels, C, anchor)
+    assert abs(solution.objective - optimum) <= 1e-5 * optimum
+
+
+@pytest.mark.parametrize("scheme", [PreferenceScheme(None), PreferenceScheme(min_rank_gap=0.2)])
+def test_other_schemes_are_solved(scheme, rng):
+    points = rng.normal(size=(150, 2))
+    statistic = MeanNeighborDistance(5)(points)
+    gram = gaussian_gram(distances_between(points, points), 1.0)
+    solution = minimize(PairwiseSquaredHinge(scheme(statistic), 1.0), gram, 0.1)
+    assert solution.status is Status.CONVERGED
+    assert np.corrcoef(solution.scores, statistic)[0, 1] > 0.8
 
 
 def test_a_warm_start_saves_iterations_and_changes_nothing(rng):
-    loss, gram = problem(rng, 150, 1.0)
+    loss, gram, _ = problem(rng, 150, 1.0)
     near = minimize(loss, gram, 1.0)
     cold = minimize(loss, gram, 1.1)
     warm = minimize(loss, gram, 1.1, start=near.warm_start)
@@ -89,7 +133,7 @@ def test_a_warm_start_saves_iterations_and_changes_nothing(rng):
 
 
 def test_too_few_iterations_are_reported(rng):
-    loss, gram = problem(rng, 80, 1.0)
+    loss, gram, _ = problem(rng, 80, 1.0)
     solution = minimize(loss, gram, 10.0, max_iter=1)
     assert solution.status is Status.MAX_ITER
     assert solution.n_iter == 1
@@ -97,7 +141,7 @@ def test_too_few_iterations_are_reported(rng):
 
 
 def test_the_end_of_floating_point_is_reported(rng):
-    loss, gram = problem(rng, 80, 1.0)
+    loss, gram, _ = problem(rng, 80, 1.0)
     solution = minimize(loss, gram, 1.0, tol=1e-300)
     assert solution.status is Status.STALLED
     assert solution.gradient_norm < 1e-8
@@ -107,7 +151,7 @@ def test_the_end_of_floating_point_is_reported(rng):
 @pytest.mark.parametrize("C", [1e-3, 1e3])
 @ANCHORS
 def test_the_corners_of_the_published_grid_are_solved(anchor, C, power, rng):
-    loss, gram = problem(rng, 150, anchor, relative_sigma=2.0**power)
+    loss, gram, _ = problem(rng, 150, anchor, relative_sigma=2.0**power)
     solution = minimize(loss, gram, C)
     assert np.isfinite(solution.coefficients).all()
     assert solution.gradient_norm <= 1e-3 * np.sqrt(solution.coefficients @ solution.scores)

@@ -68,11 +68,19 @@ def test_distinct_rows_restore_the_array(rng):
     assert len(np.unique(points, axis=0)) == len(distinct.rows)
 
 
-def test_exact_distances_are_computed_in_blocks(rng, monkeypatch):
-    points = rng.normal(size=(50, 3))
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_brute_force_goes_block_by_block(n_jobs, rng, monkeypatch):
+    points = rng.normal(size=(50, 20))
     whole = neighbor_distances(points, 4)
-    monkeypatch.setattr("rankad.statistics.neighbors._BLOCK_ENTRIES", 100)
-    assert_array_equal(neighbor_distances(points, 4), whole)
+    monkeypatch.setattr("rankad.statistics.neighbors._BLOCK_ENTRIES", 200)
+    assert_array_equal(neighbor_distances(points, 4, n_jobs=n_jobs), whole)
+
+
+@SEARCHES
+def test_close_rows_far_apart_find_their_own_neighbors(n_features, rng):
+    near = 1e-9 * rng.normal(size=(40, n_features))
+    points = near + np.repeat([[0.0], [1.0]], 20, axis=0)
+    assert_allclose(neighbor_distances(points, 3), oracles.neighbor_distances(points, 3))
 
 
 @pytest.mark.parametrize("n_neighbors", [0, 5])

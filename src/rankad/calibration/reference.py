@@ -10,7 +10,7 @@ import numpy as np
 from rankad._typing import FloatArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReferenceScores(ABC):
     """Sorted scores of nominal points, and the p-values they give to others.
 
@@ -20,10 +20,18 @@ class ReferenceScores(ABC):
     scores: FloatArray
     n_extra: ClassVar[int]
 
+    #: What stands behind the p-values: "exact", "empirical" or "none".
+    guarantee: ClassVar[str]
+
     @classmethod
     def of(cls, scores: FloatArray) -> Self:
         """Sort the scores of nominal points into a reference."""
+        if np.isnan(scores).any():
+            raise ValueError("Reference scores must not be NaN.")
         return cls(np.sort(scores))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} scores, guarantee: {self.guarantee})"
 
     @property
     def size(self) -> int:
@@ -37,6 +45,8 @@ class ReferenceScores(ABC):
 
     def p_values(self, scores: FloatArray) -> FloatArray:
         """p-value of each score: the smaller, the more anomalous."""
+        if np.isnan(scores).any():
+            raise ValueError("A score is NaN, and has no p-value.")
         return self._p_value(np.searchsorted(self.scores, scores, side="right"))
 
     def threshold(self, alpha: float) -> float:
@@ -74,6 +84,7 @@ class HeldOutScores(ReferenceScores):
     """
 
     n_extra = 1
+    guarantee = "exact"
 
     def extended(self, scores: FloatArray) -> "HeldOutScores":
         """Both sets of held-out points together."""
@@ -84,14 +95,35 @@ class TrainingScores(ReferenceScores):
     """Scores of the training points themselves: the paper's rank, eq. (6).
 
     ``r = #{ref <= s} / n``. The ranker was fitted to these very points, so new nominal points
-    score lower than they do, and the share with ``r <= alpha`` exceeds alpha, often threefold.
+    score lower than they do, and the share with ``r <= alpha`` exceeds alpha: manifold where the
+    kernel is narrow.
 
     >>> TrainingScores.of(np.array([0.3, 0.1, 0.2])).p_values(np.array([0.05, 0.2, 9.0]))
     array([0.        , 0.66666667, 1.        ])
     """
 
     n_extra = 0
+    guarantee = "none"
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the held-out points: they do not mix with training points."""
+        return HeldOutScores.of(scores)
+
+
+class CrossFittedScores(ReferenceScores):
+    """Out-of-fold scores of the training points, for use with one final ranker: empirical.
+
+    ``p = (1 + #{ref <= s}) / (n + 1)``. All points both train and calibrate. In experience the
+    false-alarm rate is near alpha, but nothing guarantees it: scores of different fits do not share
+    a scale, and bounds that hold for held-out points fail.
+
+    >>> CrossFittedScores.of(np.array([0.3, 0.1, 0.2]))
+    CrossFittedScores(3 scores, guarantee: empirical)
+    """
+
+    n_extra = 1
+    guarantee = "empirical"
+
+    def extended(self, scores: FloatArray) -> HeldOutScores:
+        """Only the held-out points: they do not mix with out-of-fold scores."""
         return HeldOutScores.of(scores)

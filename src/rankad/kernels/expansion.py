@@ -1,8 +1,8 @@
 """The scoring function: a frozen sum of Gaussian kernels, with a far field."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import log
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ from numpy.typing import DTypeLike
 
 from rankad._typing import FloatArray
 from rankad.kernels.fused import kernel_sums
+
+_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 #: Kernel value below which a center no longer counts: the far field begins there.
 DEAD_KERNEL = 1e-6
@@ -38,7 +40,11 @@ class FarField:
         FarField(radius=3.0, floor=-0.5)
         """
         floor = float(np.minimum(weights, 0.0).sum(dtype=np.float64))
-        return cls(radius=float(np.sqrt(-log(dead_kernel))), floor=floor)
+        return cls(radius=sqrt(-log(dead_kernel)), floor=floor)
+
+    def applied(self, sums: FloatArray, nearest: FloatArray) -> FloatArray:
+        """Scores from kernel sums and the distances to the nearest center, in units of sigma."""
+        return np.where(nearest > self.radius, self.floor - nearest**2, sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +80,39 @@ class KernelExpansion:
     far_field: FarField | None = None
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self._centers_by_column).all():
+        if self.centers.ndim != 2 or self.weights.shape != self.centers.shape[:1]:
+            raise ValueError(
+                "centers must be (n_centers, n_features) and weights (n_centers,); "
+                f"got {self.centers.shape} and {self.weights.shape}."
+            )
+        if self.centers.size == 0:
+            raise ValueError("An expansion needs at least one center and one feature.")
+        if self.centers.dtype not in _DTYPES or self.weights.dtype != self.centers.dtype:
+            raise ValueError(
+                "centers and weights must both be float64, or both float32; "
+                f"got {self.centers.dtype} and {self.weights.dtype}."
+            )
+        if not 0.0 < self.sigma < np.inf:
+            raise ValueError(f"sigma must be positive and finite; got {self.sigma}.")
+        if not (np.abs(self._centers_by_column) <= self._coordinate_limit).all():
             raise ValueError(
                 f"sigma={self.sigma} is too small for centers as large as "
-                f"{np.abs(self.centers).max():.3g}: their ratio overflows {self.centers.dtype}."
+                f"{np.abs(self.centers).max():.3g}: distances overflow {self.centers.dtype}."
             )
+        for name in ("centers", "weights"):
+            frozen = getattr(self, name).copy()
+            frozen.setflags(write=False)
+            object.__setattr__(self, name, frozen)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Score of each row of ``points``, shape ``(n,)``; higher is more nominal."""
+        if points.ndim != 2 or points.shape[1] != self.centers.shape[1]:
+            raise ValueError(
+                f"Points must have shape (n, {self.centers.shape[1]}); got {points.shape}."
+            )
         far = self.far_field
         with np.errstate(over="ignore"):  # what float32 cannot hold is cut off below
             rows = np.ascontiguousarray(points, dtype=self.centers.dtype)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rankad._typing import FloatArray, compiled
+from rankad._compiled import compiled
+from rankad._typing import FloatArray
 
 
 @compiled

@@ -1,8 +1,27 @@
 """The convex problem of the ranker and its solver (third stage of Algorithm 1)."""
 
+from collections.abc import Callable
+from typing import Final
+
+from rankad.solvers.hinge import PairwiseHinge
 from rankad.solvers.newton import minimize
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.pairwise import PairwiseSquaredHinge
 from rankad.solvers.solution import Solution, Status
 
-__all__ = ["Loss", "LossAt", "PairwiseSquaredHinge", "Solution", "Status", "minimize"]
+__all__ = [
+    "LOSSES",
+    "Loss",
+    "LossAt",
+    "PairwiseHinge",
+    "PairwiseSquaredHinge",
+    "Solution",
+    "Status",
+    "minimize",
+]
+
+#: The losses that can be asked for by name: each takes the preferences and the anchor.
+LOSSES: Final[dict[str, Callable[..., Loss]]] = {
+    "squared_hinge": PairwiseSquaredHinge,
+    "hinge": PairwiseHinge,
+}

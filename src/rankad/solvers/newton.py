@@ -13,12 +13,15 @@ an operator that is self-adjoint and positive in <.,.>_K: conjugate gradients ne
 K per iteration and never K's inverse. Where they are slow (large C) and n is moderate, one LU
 factorization of I + C H K takes over; H K costs only O(m n^2) by the loss's own sweeps.
 
-At the minimum ``a_i = -C z_i`` is exactly 0 for every point in no active pair, so the last step
-recomputes a from the gradient: true zeros, true support vectors. That moves the ranker by no more
-than the norm of the final gradient.
+At the minimum ``a_i = -C z_i`` is exactly 0 for every point in no active pair, so at convergence a
+is recomputed from the gradient: true zeros, true support vectors. That is a gradient step of length
+1, which moves the ranker by the norm of the gradient; where curvature is so high (large C) that it
+would raise the objective, the coefficients off the support are set to zero instead.
 """
 
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from math import sqrt
 from typing import NamedTuple
 
@@ -38,6 +41,9 @@ _EVER_DIRECT = 6000
 _MAX_CG_ITERATIONS = 2000
 _MAX_LINE_SEARCH_STEPS = 40
 
+#: By how much, relatively, the objective may rise for true zeros in the coefficients.
+_OBJECTIVE_SLACK = 1e-8
+
 
 class _Direction(NamedTuple):
     coefficients: FloatArray
@@ -55,8 +61,24 @@ def minimize(
 ) -> Solution:
     """Minimize ``1/2 a'Ka + C loss(Ka)`` from ``start`` (default 0) by truncated Newton steps.
 
-    Stops when the gradient's norm is at most ``tol`` times the ranker's, in the kernel's space.
+    Stops when the gradient's norm is at most ``tol`` times the ranker's, in the kernel's space, or
+    after ``max_iter`` steps. A loss in several stages takes each in turn.
     """
+    n_iter = 0
+    for stage in loss.stages:
+        solution = _minimize_stage(stage, gram, C, start, tol, max_iter)
+        start, n_iter = solution.warm_start, n_iter + solution.n_iter
+    return replace(solution, n_iter=n_iter)
+
+
+def _minimize_stage(
+    loss: Loss,
+    gram: FloatArray,
+    C: float,
+    start: FloatArray | None,
+    tol: float,
+    max_iter: int,
+) -> Solution:
     coefficients: FloatArray = np.zeros(len(gram)) if start is None else start
     first_norm = 0.0
     status, n_iter = Status.MAX_ITER, 0
@@ -79,18 +101,41 @@ def minimize(
             status = Status.STALLED
             break
         coefficients = coefficients + step * direction.coefficients
-    iterate = coefficients
-    coefficients = -C * local.gradient
-    scores = gram @ coefficients
+    sparse = coefficients
+    if status is not Status.MAX_ITER:
+        sparse = _sparsified(loss, gram, C, coefficients, scores, local)
+    change = sparse - coefficients
     return Solution(
-        warm_start=iterate,
-        coefficients=coefficients,
-        scores=scores,
-        objective=float(0.5 * coefficients @ scores + C * loss.at(scores).value),
+        coefficients=sparse,
+        warm_start=coefficients,
+        scores=gram @ sparse,
+        objective=_objective(loss, gram, C, sparse),
         gradient_norm=gradient_norm,
+        error_bound=gradient_norm + _norm(change, gram @ change),
         n_iter=n_iter,
         status=status,
     )
+
+
+def _sparsified(
+    loss: Loss,
+    gram: FloatArray,
+    C: float,
+    coefficients: FloatArray,
+    scores: FloatArray,
+    local: LossAt,
+) -> FloatArray:
+    """Coefficients of nearly the same ranker, exactly zero for points in no active pair."""
+    objective = 0.5 * float(coefficients @ scores) + C * local.value
+    for sparse in (-C * local.gradient, np.where(local.is_active, coefficients, 0.0)):
+        if _objective(loss, gram, C, sparse) <= objective * (1.0 + _OBJECTIVE_SLACK):
+            return sparse
+    return coefficients
+
+
+def _objective(loss: Loss, gram: FloatArray, C: float, coefficients: FloatArray) -> float:
+    scores = gram @ coefficients
+    return 0.5 * float(coefficients @ scores) + C * loss.at(scores).value
 
 
 def _norm(coefficients: FloatArray, scores: FloatArray) -> float:
@@ -138,9 +183,12 @@ def _factorized_direction(
     matrix = C * local.hessian_product(gram[:, active])[active]
     matrix.flat[:: active.size + 1] += 1.0
     right_side = -residual[active] - known
-    direction[active] = scipy.linalg.solve(
-        matrix, right_side, overwrite_a=True, overwrite_b=True, check_finite=False
-    )
+    with warnings.catch_warnings():
+        # An ill-conditioned step is caught by the line search and told by the status.
+        warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+        direction[active] = scipy.linalg.solve(
+            matrix, right_side, overwrite_a=True, overwrite_b=True, check_finite=False
+        )
     return _Direction(direction, gram @ direction)
 
 
@@ -212,6 +260,6 @@ def _line_search(
         step = step - slope / curvature if curvature > 0.0 else np.inf
         if not low < step < high:
             step = 2.0 * low if high == np.inf else 0.5 * (low + high)
-        if high - low <= 1e-14 * high:
+        if high < np.inf and high - low <= 1e-14 * high:
             break
     return best

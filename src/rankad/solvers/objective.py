@@ -1,11 +1,9 @@
 """What the solver knows of an objective: value, gradient, Hessian product of the loss."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rankad._typing import FloatArray
+from rankad._typing import BoolArray, FloatArray
 
 
 class LossAt(Protocol):
@@ -22,7 +20,7 @@ class LossAt(Protocol):
         ...
 
     @property
-    def is_active(self) -> NDArray[np.bool_]:
+    def is_active(self) -> BoolArray:
         """Whether each score's row of the Hessian differs from zero."""
         ...
 
@@ -37,6 +35,11 @@ class Loss(Protocol):
     @property
     def is_shift_invariant(self) -> bool:
         """Whether adding a constant to all scores leaves the loss as it is."""
+        ...
+
+    @property
+    def stages(self) -> Sequence["Loss"]:
+        """Losses to minimize in turn, each from the last one's minimum, ending in this one."""
         ...
 
     def at(self, scores: FloatArray) -> LossAt:

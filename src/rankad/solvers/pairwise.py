@@ -1,16 +1,17 @@
-"""The squared hinge over all preference pairs, in O(m n) after one sort.
+"""Losses over all preference pairs, by linear sweeps over sorted scores.
 
-With ``L(t) = max(0, 1 - t)^2``, the loss of the scores f is
+With ``L`` a hinge, the loss of the scores f is
 
-    sum over pairs (i, j), level_i > level_j, of L(f_i - f_j)  +  a sum_i L(f_i - 0).
+    sum over pairs (i, j) of w_ij L(f_i - f_j)  +  a sum_i L(f_i - 0).
 
 The last sum is the *anchor*: one virtual point at infinity, where every Gaussian kernel is 0, that
-each training point must outrank; ``a = anchor |P| / n`` makes it weigh like ``anchor`` times one
-level of points (|P| is the number of pairs). ``anchor=0`` is the paper's loss.
+each training point must outrank. With ``a = anchor |P| / n``, |P| the total weight of the pairs,
+its n pairs weigh ``anchor`` times as much as all others together. ``anchor=0`` is the paper's loss.
 
-For one level against all lower ones, a pair is active where ``f_j > u_i = f_i - 1``. With both
-groups sorted, the active j of each i are a suffix that grows as u_i falls, and the active i of each
-j a prefix that grows with f_j. So two pointers and running sums give everything:
+Take the squared hinge with margin t, ``max(0, t - (f_i - f_j))^2``, and one block of pairs: all of
+its upper points i with all of its lower points j. A pair is active where ``f_j > u_i = f_i - t``.
+With both sides sorted, the active j of each i are a suffix that grows as u_i falls, and the active
+i of each j a prefix that grows with f_j. So two pointers and running sums give everything:
 
     value      sum_i Q_i,            Q_i = sum over active j of (f_j - u_i)^2
     gradient   of an upper i: -2 S_i,  S_i = sum over active j of (f_j - u_i); of a lower j: +2 S'_j
@@ -25,144 +26,178 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankad._typing import FloatArray, IntArray, compiled
-from rankad.preferences import count_pairs
+from rankad._compiled import compiled
+from rankad._typing import BoolArray, FloatArray, IntArray
+from rankad.preferences import Preferences
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairwiseSquaredHinge:
-    """Squared hinge over the pairs of ``levels``, with the anchor at infinity.
+    """``L(t) = max(0, margin - t)^2`` over preference pairs, with the anchor at infinity.
 
-    >>> loss = PairwiseSquaredHinge(np.array([1, 2]))
+    >>> from rankad.preferences import level_preferences
+    >>> loss = PairwiseSquaredHinge(level_preferences(np.array([1, 2])))
     >>> at_zero = loss.at(np.array([0.0, 0.0]))
     >>> at_zero.value, at_zero.gradient
     (1.0, array([ 2., -2.]))
     """
 
-    levels: IntArray
+    preferences: Preferences
     anchor: float = 0.0
+    margin: float = 1.0
+
+    @property
+    def stages(self) -> tuple["PairwiseSquaredHinge"]:
+        """The loss is smooth enough for Newton's method as it is."""
+        return (self,)
 
     @cached_property
     def anchor_weight(self) -> float:
         """Weight of each point's pair with the point at infinity."""
-        return self.anchor * count_pairs(self.levels) / self.levels.size
+        return self.anchor * self.preferences.total_weight / self.preferences.n
 
     @property
     def is_shift_invariant(self) -> bool:
         """Without an anchor only differences of scores matter."""
         return self.anchor == 0
 
-    @cached_property
-    def _compressed_levels(self) -> tuple[IntArray, int]:
-        values, compressed = np.unique(self.levels, return_inverse=True)
-        return compressed, len(values)
-
     def at(self, scores: FloatArray) -> "PairwiseSquaredHingeAt":
         """Expand the loss at these scores: one sort, then linear sweeps."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
-        levels, n_levels = self._compressed_levels
-        order = np.argsort(scores)
-        value, gradient, n_partners = _pair_sums(scores, levels, n_levels, order)
-        shortfall = np.maximum(1.0 - scores, 0.0)
+        sweep = Sweep.of(self.preferences, scores, self.margin)
+        value, gradient, n_partners = sweep.sums()
+        shortfall = np.maximum(self.margin - scores, 0.0)
         return PairwiseSquaredHingeAt(
             value=float(value + self.anchor_weight * (shortfall @ shortfall)),
             gradient=gradient - 2.0 * self.anchor_weight * shortfall,
-            scores=scores,
-            levels=levels,
-            n_levels=n_levels,
-            order=order,
+            sweep=sweep,
             n_partners=n_partners,
             anchor_curvature=2.0 * self.anchor_weight * (shortfall > 0),
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairwiseSquaredHingeAt:
     """The loss, its gradient and its Hessian at given scores."""
 
     value: float
     gradient: FloatArray
-    scores: FloatArray
-    levels: IntArray
-    n_levels: int
-    order: IntArray
+    sweep: "Sweep"
     n_partners: IntArray
     anchor_curvature: FloatArray
 
     @property
-    def is_active(self) -> NDArray[np.bool_]:
+    def is_active(self) -> BoolArray:
         """Whether each point is in an active pair, that with the anchor included."""
         return (self.n_partners > 0) | (self.anchor_curvature > 0)
 
     def hessian_product(self, vectors: FloatArray) -> FloatArray:
         """Hessian times a vector, or times each column of a matrix."""
         columns = np.ascontiguousarray(vectors.reshape(len(vectors), -1), dtype=np.float64)
-        product = _pair_hessian_product(
-            self.scores, self.levels, self.n_levels, self.order, columns
-        )
+        product = self.sweep.hessian_product(columns)
         product += self.anchor_curvature[:, None] * columns
-        return np.asarray(product.reshape(vectors.shape))
+        return product.reshape(vectors.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The blocks of preference pairs with the members of each sorted by score."""
+
+    scores: FloatArray
+    margin: float
+    preferences: Preferences
+    upper: IntArray
+    lower: IntArray
+
+    @classmethod
+    def of(cls, preferences: Preferences, scores: FloatArray, margin: float) -> "Sweep":
+        """Sort once, then deal the points out to their blocks in that order."""
+        order = np.argsort(scores)
+        of_upper, of_lower = preferences.memberships
+        upper, lower = (
+            _dealt(order, blocks.points, blocks.starts, members.starts)
+            for blocks, members in ((of_upper, preferences.upper), (of_lower, preferences.lower))
+        )
+        return cls(scores, margin, preferences, upper, lower)
+
+    def sums(self) -> tuple[float, FloatArray, IntArray]:
+        """Value and gradient of the squared hinge, and each point's number of active partners."""
+        return _pair_sums(self.scores, self.margin, *self._blocks())
+
+    def hessian_product(self, columns: FloatArray) -> FloatArray:
+        """Hessian of the squared hinge times each column."""
+        return np.asarray(_pair_hessian_product(self.scores, self.margin, *self._blocks(), columns))
+
+    def _blocks(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
+        preferences = self.preferences
+        return (
+            self.upper,
+            preferences.upper.starts,
+            self.lower,
+            preferences.lower.starts,
+            preferences.weights,
+        )
 
 
 @compiled
-def _split_at_level(
-    levels: IntArray, level: int, order: IntArray, upper: IntArray, lower: IntArray
-) -> tuple[int, int]:
-    """Fill ``upper`` with the points of a level and ``lower`` with those below it, by score."""
-    n_upper = 0
-    n_lower = 0
-    for index in order:
-        if levels[index] == level:
-            upper[n_upper] = index
-            n_upper += 1
-        elif levels[index] < level:
-            lower[n_lower] = index
-            n_lower += 1
-    return n_upper, n_lower
+def _dealt(
+    order: IntArray, blocks: IntArray, block_starts: IntArray, member_starts: IntArray
+) -> IntArray:
+    """Members of all blocks, each block's in the given order of the points."""
+    members = np.empty(blocks.size, dtype=np.int64)
+    free = member_starts.copy()
+    for point in order:
+        for k in range(block_starts[point], block_starts[point + 1]):
+            members[free[blocks[k]]] = point
+            free[blocks[k]] += 1
+    return members
 
 
 @compiled
 def _pair_sums(
-    scores: FloatArray, levels: IntArray, n_levels: int, order: IntArray
+    scores: FloatArray,
+    margin: float,
+    upper: IntArray,
+    upper_starts: IntArray,
+    lower: IntArray,
+    lower_starts: IntArray,
+    weights: FloatArray,
 ) -> tuple[float, FloatArray, IntArray]:
     value = 0.0
     gradient = np.zeros(scores.size)
     n_partners = np.zeros(scores.size, dtype=np.int64)
-    upper = np.empty(scores.size, dtype=np.int64)
-    lower = np.empty(scores.size, dtype=np.int64)
-    for level in range(1, n_levels):
-        n_upper, n_lower = _split_at_level(levels, level, order, upper, lower)
+    for block in range(weights.size):
+        weight = weights[block]
         count, total, squares, previous = 0, 0.0, 0.0, 0.0
-        j = n_lower - 1
-        for i in range(n_upper - 1, -1, -1):
-            u = scores[upper[i]] - 1.0
+        j = lower_starts[block + 1] - 1
+        for i in range(upper_starts[block + 1] - 1, upper_starts[block] - 1, -1):
+            u = scores[upper[i]] - margin
             if count > 0:
                 step = previous - u
                 squares += step * (2.0 * total + count * step)
                 total += count * step
-            while j >= 0 and scores[lower[j]] > u:
+            while j >= lower_starts[block] and scores[lower[j]] > u:
                 excess = scores[lower[j]] - u
                 total += excess
                 squares += excess * excess
                 count += 1
                 j -= 1
-            value += squares
-            gradient[upper[i]] -= 2.0 * total
+            value += weight * squares
+            gradient[upper[i]] -= 2.0 * weight * total
             n_partners[upper[i]] += count
             previous = u
         count, total, previous = 0, 0.0, 0.0
-        i = 0
-        for j in range(n_lower):
+        i = upper_starts[block]
+        for j in range(lower_starts[block], lower_starts[block + 1]):
             score = scores[lower[j]]
             if count > 0:
                 total += count * (score - previous)
-            while i < n_upper and scores[upper[i]] - 1.0 < score:
-                total += score - (scores[upper[i]] - 1.0)
+            while i < upper_starts[block + 1] and scores[upper[i]] - margin < score:
+                total += score - (scores[upper[i]] - margin)
                 count += 1
                 i += 1
-            gradient[lower[j]] += 2.0 * total
+            gradient[lower[j]] += 2.0 * weight * total
             n_partners[lower[j]] += count
             previous = score
     return value, gradient, n_partners
@@ -170,37 +205,42 @@ def _pair_sums(
 
 @compiled
 def _pair_hessian_product(
-    scores: FloatArray, levels: IntArray, n_levels: int, order: IntArray, vectors: FloatArray
+    scores: FloatArray,
+    margin: float,
+    upper: IntArray,
+    upper_starts: IntArray,
+    lower: IntArray,
+    lower_starts: IntArray,
+    weights: FloatArray,
+    vectors: FloatArray,
 ) -> FloatArray:
     product = np.zeros_like(vectors)
     n_columns = vectors.shape[1]
     sums = np.empty(n_columns)
-    upper = np.empty(scores.size, dtype=np.int64)
-    lower = np.empty(scores.size, dtype=np.int64)
-    for level in range(1, n_levels):
-        n_upper, n_lower = _split_at_level(levels, level, order, upper, lower)
+    for block in range(weights.size):
+        factor = 2.0 * weights[block]
         sums[:] = 0.0
         count = 0
-        j = n_lower - 1
-        for i in range(n_upper - 1, -1, -1):
+        j = lower_starts[block + 1] - 1
+        for i in range(upper_starts[block + 1] - 1, upper_starts[block] - 1, -1):
             row = upper[i]
-            while j >= 0 and scores[lower[j]] > scores[row] - 1.0:
+            while j >= lower_starts[block] and scores[lower[j]] > scores[row] - margin:
                 for k in range(n_columns):
                     sums[k] += vectors[lower[j], k]
                 count += 1
                 j -= 1
             for k in range(n_columns):
-                product[row, k] += 2.0 * (count * vectors[row, k] - sums[k])
+                product[row, k] += factor * (count * vectors[row, k] - sums[k])
         sums[:] = 0.0
         count = 0
-        i = 0
-        for j in range(n_lower):
+        i = upper_starts[block]
+        for j in range(lower_starts[block], lower_starts[block + 1]):
             row = lower[j]
-            while i < n_upper and scores[upper[i]] - 1.0 < scores[row]:
+            while i < upper_starts[block + 1] and scores[upper[i]] - margin < scores[row]:
                 for k in range(n_columns):
                     sums[k] += vectors[upper[i], k]
                 count += 1
                 i += 1
             for k in range(n_columns):
-                product[row, k] += 2.0 * (count * vectors[row, k] - sums[k])
+                product[row, k] += factor * (count * vectors[row, k] - sums[k])
     return product

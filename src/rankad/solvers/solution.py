@@ -14,17 +14,31 @@ class Status(Enum):
     STALLED = "no further progress in floating point; lower C or sigma, or raise tol"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Minimizer of ``1/2 a'Ka + C loss(Ka)``.
 
-    The objective is strongly convex with modulus 1 in the norm of the kernel's space, where the
-    gradient has norm ``gradient_norm``; so ``objective`` exceeds the minimum by at most
-    ``gradient_norm**2 / 2``, and the ranker is within ``gradient_norm`` of the optimal one at
-    every point of the input space (k(x, x) = 1).
-
-    ``coefficients`` are exactly zero off the support; ``warm_start`` are those before that last
-    touch, a better start for a neighboring problem; ``scores`` are K times ``coefficients``.
+    Attributes
+    ----------
+    coefficients : array of shape (n,)
+        The minimizer, at convergence exactly zero for points in no active pair.
+    warm_start : array of shape (n,)
+        Coefficients before they were made sparse: the better start for a neighboring problem.
+    scores : array of shape (n,)
+        ``K coefficients``.
+    objective : float
+        Value at ``coefficients``.
+    gradient_norm : float
+        Norm of the gradient at ``warm_start``, in the kernel's space. The objective is strongly
+        convex there with modulus 1, so at ``warm_start`` it exceeds the minimum by at most
+        ``gradient_norm**2 / 2``.
+    error_bound : float
+        By how much the ranker can differ from the optimal one at any point of the input space:
+        ``gradient_norm``, and the norm of the change that made the coefficients sparse.
+    n_iter : int
+        Newton steps taken.
+    status : Status
+        Why the solver stopped.
     """
 
     coefficients: FloatArray
@@ -32,5 +46,6 @@ class Solution:
     scores: FloatArray
     objective: float
     gradient_norm: float
+    error_bound: float
     n_iter: int
     status: Status

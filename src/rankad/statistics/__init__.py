@@ -1,13 +1,53 @@
 """Statistics G that order nominal points by density (first stage of Algorithm 1)."""
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import fields
+from typing import Any, Final
 
+from rankad.statistics.dimension_adapted import DimensionAdaptedDistance
+from rankad.statistics.epsilon_neighborhood import EpsilonNeighborhood
+from rankad.statistics.geodesic import GeodesicNeighborDistance
+from rankad.statistics.halved_neighbor_distance import HalvedNeighborDistance
+from rankad.statistics.kernel_density import KernelDensity
+from rankad.statistics.kth_neighbor_distance import KthNeighborDistance
 from rankad.statistics.mean_neighbor_distance import MeanNeighborDistance
 from rankad.statistics.neighbors import neighbor_distances
-from rankad.statistics.protocol import Statistic
+from rankad.statistics.protocol import Statistic, statistic_values
 
-__all__ = ["STATISTICS", "MeanNeighborDistance", "Statistic", "neighbor_distances"]
+__all__ = [
+    "STATISTICS",
+    "DimensionAdaptedDistance",
+    "EpsilonNeighborhood",
+    "GeodesicNeighborDistance",
+    "HalvedNeighborDistance",
+    "KernelDensity",
+    "KthNeighborDistance",
+    "MeanNeighborDistance",
+    "Statistic",
+    "named_statistic",
+    "neighbor_distances",
+    "statistic_values",
+]
 
-#: The statistics that can be asked for by name: each takes ``n_neighbors`` and ``n_jobs``.
-STATISTICS: Final[dict[str, Callable[..., Statistic]]] = {"mean_knn": MeanNeighborDistance}
+#: The statistics that can be asked for by name.
+STATISTICS: Final[dict[str, Callable[..., Statistic]]] = {
+    "mean_knn": MeanNeighborDistance,
+    "kth_knn": KthNeighborDistance,
+    "halved_knn": HalvedNeighborDistance,
+    "epsilon": EpsilonNeighborhood,
+    "kernel_density": KernelDensity,
+    "geodesic_knn": GeodesicNeighborDistance,
+    "dimension_adapted_knn": DimensionAdaptedDistance,
+}
+
+
+def named_statistic(name: str, **settings: Any) -> Statistic:
+    """Build a statistic by its name, with those of the settings that it knows.
+
+    >>> named_statistic("kth_knn", n_neighbors=5, random_state=0)
+    KthNeighborDistance(n_neighbors=5, n_jobs=None)
+    """
+    statistic: Any = STATISTICS[name]
+    known = {field.name for field in fields(statistic)}
+    built: Statistic = statistic(**{key: settings[key] for key in settings.keys() & known})
+    return built

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankad._typing import FloatArray
-from rankad.statistics.neighbors import neighbor_distances
+from rankad.statistics.neighbors import available_neighbors, neighbor_distances
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,6 @@ class MeanNeighborDistance:
 
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
         """Statistic of each point among the others, or among the rows of ``reference``."""
-        n_available = len(points) - 1 if reference is None else len(reference)
-        n_neighbors = min(self.n_neighbors, n_available)
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
         return np.asarray(-distances.mean(axis=1))

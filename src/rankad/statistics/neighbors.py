@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import joblib
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.neighbors import NearestNeighbors
+from scipy.spatial.distance import cdist
 
 from rankad._typing import FloatArray, IntArray
 
 #: Up to this many columns a k-d tree prunes well; above, brute force is faster.
 MAX_TREE_DIMENSION = 10
 
-#: Entries of one block of coordinate differences: bounds the memory of the exact distances.
-_BLOCK_ENTRIES = 2**23
+#: Distances in one block of a brute-force search: bounds its memory.
+_BLOCK_ENTRIES = 2**22
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def neighbor_distances(
     """
     among_themselves = reference is None
     pool = points if reference is None else reference
-    n_available = len(pool) - among_themselves
+    n_available = available_neighbors(points, reference)
     if not 1 <= n_neighbors <= n_available:
         raise ValueError(
             f"n_neighbors={n_neighbors} must lie between 1 and {n_available}, "
@@ -76,45 +76,54 @@ def neighbor_distances(
     distinct = distinct_rows(pool)
     queries = distinct.rows if among_themselves else points
     n_candidates = min(n_neighbors + among_themselves, len(distinct.rows))
-    candidates = _nearest(distinct.rows, queries, n_candidates, n_jobs)
-    distances = _exact_distances(queries, distinct.rows, candidates)
+    candidates, distances = nearest_rows(distinct.rows, queries, n_candidates, n_jobs)
     multiplicities = distinct.counts[candidates]
     if among_themselves:
-        # The point's own row goes first with one copy fewer, wherever the search has put it.
         is_self = candidates == np.arange(len(queries))[:, None]
-        distances = np.c_[np.zeros(len(queries)), np.where(is_self, np.inf, distances)]
-        multiplicities = np.c_[distinct.counts - 1, np.where(is_self, 0, multiplicities)]
-    nearest = _repeat_sorted(distances, multiplicities, n_neighbors)
+        multiplicities = multiplicities - is_self
+    nearest = repeat_sorted(distances, multiplicities, n_neighbors)
     return nearest[distinct.inverse] if among_themselves else nearest
 
 
-def _nearest(
-    rows: FloatArray, queries: FloatArray, n_candidates: int, n_jobs: int | None
-) -> IntArray:
-    """Indices of the nearest rows of each query."""
+def available_neighbors(points: FloatArray, reference: FloatArray | None = None) -> int:
+    """How many neighbors a point can have: the others, or all rows of ``reference``."""
+    return len(points) - 1 if reference is None else len(reference)
+
+
+def nearest_rows(
+    rows: FloatArray, queries: FloatArray, n_nearest: int, n_jobs: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Indices of and distances to the nearest rows of each query, nearest first.
+
+    Distances come from coordinate differences: the cheaper |x|^2 - 2xy + |y|^2 cancels, and where
+    rows lie close together far from the origin it finds the wrong neighbors.
+    """
     if rows.shape[1] <= MAX_TREE_DIMENSION:
         workers = joblib.effective_n_jobs(n_jobs)
-        _, indices = cKDTree(rows).query(queries, k=[*range(1, n_candidates + 1)], workers=workers)
-        return np.asarray(indices)
-    # Brute force expands |x|^2 - 2xy + |y|^2; about the mean it cancels least.
-    center = rows.mean(axis=0)
-    search = NearestNeighbors(n_neighbors=n_candidates, algorithm="brute", n_jobs=n_jobs)
-    search.fit(rows - center)
-    return np.asarray(search.kneighbors(queries - center, return_distance=False))
+        distances, indices = cKDTree(rows).query(
+            queries, k=[*range(1, n_nearest + 1)], workers=workers
+        )
+        return np.asarray(indices), np.asarray(distances)
+    block = max(1, _BLOCK_ENTRIES // len(rows))
+    blocks = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
+        joblib.delayed(_nearest_by_brute_force)(rows, queries[start : start + block], n_nearest)
+        for start in range(0, len(queries), block)
+    )
+    indices, distances = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    return indices, distances
 
 
-def _exact_distances(queries: FloatArray, rows: FloatArray, candidates: IntArray) -> FloatArray:
-    """Distances of each query to its candidate rows by plain differences, block by block."""
-    distances = np.empty(candidates.shape)
-    block = max(1, _BLOCK_ENTRIES // (candidates.shape[1] * rows.shape[1]))
-    for start in range(0, len(queries), block):
-        stop = start + block
-        differences = queries[start:stop, None, :] - rows[candidates[start:stop]]
-        distances[start:stop] = np.sqrt(np.einsum("qcd,qcd->qc", differences, differences))
-    return distances
+def _nearest_by_brute_force(
+    rows: FloatArray, queries: FloatArray, n_nearest: int
+) -> tuple[IntArray, FloatArray]:
+    distances = cdist(queries, rows)
+    indices = np.argpartition(distances, n_nearest - 1, axis=1)[:, :n_nearest]
+    distances = np.take_along_axis(distances, indices, axis=1)
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
-def _repeat_sorted(distances: FloatArray, multiplicities: IntArray, n_wanted: int) -> FloatArray:
+def repeat_sorted(distances: FloatArray, multiplicities: IntArray, n_wanted: int) -> FloatArray:
     """The smallest ``n_wanted`` of each row's distances, each counted ``multiplicities`` times."""
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)

@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+import numpy as np
+
 from rankad._typing import FloatArray
 
 
@@ -15,3 +17,14 @@ class Statistic(Protocol):
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
         """Value of the statistic at each point, shape ``(n,)``."""
         ...
+
+
+def statistic_values(statistic: Statistic, points: FloatArray) -> FloatArray:
+    """Values of a statistic at the training points, checked: one finite number for each."""
+    values = np.asarray(statistic(points), dtype=np.float64)
+    if values.shape != (len(points),) or not np.isfinite(values).all():
+        raise ValueError(
+            f"The statistic must give one finite value per row: {len(points)} of them. Got "
+            f"shape {values.shape}, {np.isfinite(values).sum()} finite."
+        )
+    return values

@@ -1,0 +1,43 @@
+"""Bringing columns to a common scale."""
+
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
+from sklearn.utils._param_validation import HasMethods, StrOptions
+
+from rankad._typing import FloatArray
+
+_NAMED: Final[dict[str | None, Any]] = {
+    "standard": StandardScaler,
+    "robust": RobustScaler,
+    None: FunctionTransformer,
+}
+
+#: What a parameter ``scaler`` may be: a name, any transformer, or None for columns as they are.
+SCALER_CONSTRAINT: Final[list[Any]] = [
+    StrOptions({name for name in _NAMED if name is not None}),
+    HasMethods(["fit", "transform"]),
+    None,
+]
+
+
+def fitted_scaler(scaler: Any, rows: FloatArray) -> Any:
+    """Fit the scaler, given by name or as a transformer, which is cloned."""
+    if scaler is None or isinstance(scaler, str):
+        return _NAMED[scaler]().set_output(transform="default").fit(rows)
+    return clone(scaler).fit(rows)
+
+
+def scaled(scaler: Any, rows: FloatArray) -> FloatArray:
+    """Rows in the columns of a fitted scaler, as a dense float64 array without NaN."""
+    with np.errstate(over="ignore"):  # rows beyond all measure become infinite, and score so
+        columns = scaler.transform(rows)
+    if scipy.sparse.issparse(columns):
+        raise ValueError(f"The scaler {scaler} gives sparse columns; set it to dense output.")
+    columns = np.asarray(columns, dtype=np.float64)
+    if np.isnan(columns).any():
+        raise ValueError(f"The scaler {scaler} turned finite rows into NaN.")
+    return columns

@@ -1,0 +1,187 @@
+"""Where the real sets come from, and how their original files become rows and labels.
+
+A source knows how to fetch; turning text or arrays into rows is done by pure functions.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Protocol
+
+import numpy as np
+import sklearn.datasets
+from numpy.typing import NDArray
+
+from rankad._progress import logger
+from rankad._typing import FloatArray
+from rankad.datasets.dataset import LabeledRows
+from rankad.datasets.download import RemoteFile, download
+
+#: Where the UCI repository keeps its files.
+UCI_URL: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Which classes of the original are nominal and which anomalous; rows of others are dropped.
+
+    ``anomalous=None`` stands for every class that is not nominal.
+    """
+
+    nominal: tuple[str, ...]
+    anomalous: tuple[str, ...] | None = None
+
+    def select(self, X: FloatArray, labels: NDArray[np.str_]) -> LabeledRows:
+        """The rows of the two kinds, in their order.
+
+        >>> classes = Classes(nominal=("1",), anomalous=("2", "3"))
+        >>> classes.select(np.array([[10.0], [20.0], [40.0]]), np.array(["2", "1", "4"]))
+        LabeledRows(X=array([[10.],
+               [20.]]), y=array([1, 0], dtype=int8))
+        """
+        is_nominal = np.isin(labels, self.nominal)
+        is_anomaly = ~is_nominal if self.anomalous is None else np.isin(labels, self.anomalous)
+        kept = is_nominal | is_anomaly
+        return LabeledRows(np.ascontiguousarray(X[kept]), is_anomaly[kept].astype(np.int8))
+
+
+class Source(Protocol):
+    """A way to fetch a data set."""
+
+    def address(self, uci_url: str) -> str:
+        """Where it is fetched from, in words for an error message."""
+
+    def files(self, folder: Path) -> list[Path]:
+        """The original files that `fetch` keeps in the folder, or finds there."""
+
+    def fetch(self, folder: Path, uci_url: str) -> LabeledRows:
+        """Download what is missing and turn it into rows."""
+
+
+@dataclass(frozen=True)
+class UciFiles:
+    """Text files of the UCI repository, one row a line, with the class in the last field.
+
+    Parameters
+    ----------
+    paths : tuple of str
+        The files, below the repository's address; their rows follow one another.
+    n_fields : int
+        Fields in each line, the class included.
+    classes : Classes
+        What is nominal, what anomalous.
+    columns : tuple of int, optional
+        The fields to keep as features; by default all but the class.
+    """
+
+    paths: tuple[str, ...]
+    n_fields: int
+    classes: Classes
+    columns: tuple[int, ...] | None = None
+
+    def address(self, uci_url: str) -> str:
+        """The addresses of the files."""
+        return " and ".join(f"{uci_url}/{path}" for path in self.paths)
+
+    def files(self, folder: Path) -> list[Path]:
+        """The text files."""
+        return [folder / PurePosixPath(path).name for path in self.paths]
+
+    def fetch(self, folder: Path, uci_url: str) -> LabeledRows:
+        """Download the files that are not in the folder, and read them all."""
+        files = self.files(folder)
+        for path, file in zip(self.paths, files, strict=True):
+            if not file.exists():
+                download(RemoteFile(f"{uci_url}/{path}"), file)
+        return self.rows([file.read_bytes() for file in files])
+
+    def rows(self, contents: Sequence[bytes]) -> LabeledRows:
+        """Rows and labels of the files' contents."""
+        fields = np.concatenate([text_fields(content, self.n_fields) for content in contents])
+        columns = range(self.n_fields - 1) if self.columns is None else self.columns
+        X = fields[:, list(columns)].astype(np.float64)
+        return self.classes.select(X, fields[:, -1])
+
+
+@dataclass(frozen=True)
+class SklearnFetch:
+    """One of scikit-learn's fetchers, which keep their downloads in scikit-learn's own folder.
+
+    Parameters
+    ----------
+    fetcher : str
+        Name of the function in `sklearn.datasets`.
+    arguments : mapping
+        What to call it with.
+    classes : Classes
+        What is nominal, what anomalous.
+    n_columns : int, optional
+        How many of the first columns to keep; by default all.
+    """
+
+    fetcher: str
+    arguments: Mapping[str, Any]
+    classes: Classes
+    n_columns: int | None = None
+
+    def address(self, uci_url: str) -> str:
+        """The call."""
+        arguments = ", ".join(f"{key}={value!r}" for key, value in self.arguments.items())
+        return f"sklearn.datasets.{self.fetcher}({arguments})"
+
+    def files(self, folder: Path) -> list[Path]:
+        """None: scikit-learn keeps its files elsewhere."""
+        return []
+
+    def fetch(self, folder: Path, uci_url: str) -> LabeledRows:
+        """Call the fetcher."""
+        logger.info("fetching with %s", self.address(uci_url))
+        fetch = getattr(sklearn.datasets, self.fetcher)
+        with warnings.catch_warnings():
+            # "Retry downloading" is no news to the user: the last failure is raised anyway.
+            warnings.filterwarnings("ignore", message="Retry downloading")
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            X, labels = fetch(return_X_y=True, **self.arguments)
+        return self.rows(X, labels)
+
+    def rows(self, X: NDArray[Any], labels: NDArray[Any]) -> LabeledRows:
+        """Rows and labels of what the fetcher gives."""
+        features = np.asarray(X)[:, : self.n_columns].astype(np.float64)
+        return self.classes.select(features, text_labels(np.asarray(labels)))
+
+
+def text_fields(content: bytes, n_fields: int) -> NDArray[np.str_]:
+    r"""The fields of a text file, separated by spaces, tabs or commas, one row a line.
+
+    >>> text_fields(b"1.5,a\n2.5,b\n\n", n_fields=2)
+    array([['1.5', 'a'],
+           ['2.5', 'b']], dtype='<U3')
+    >>> text_fields(b"<html>gone</html>", n_fields=2)
+    Traceback (most recent call last):
+        ...
+    ValueError: line 1 has 1 fields, not 2: '<html>gone</html>'
+    """
+    lines = content.decode("ascii", errors="replace").splitlines()
+    rows = [line.replace(",", " ").split() for line in lines]
+    for number, (row, line) in enumerate(zip(rows, lines, strict=True), start=1):
+        if row and len(row) != n_fields:
+            raise ValueError(f"line {number} has {len(row)} fields, not {n_fields}: {line[:60]!r}")
+    return np.array([row for row in rows if row], dtype=np.str_).reshape(-1, n_fields)
+
+
+def text_labels(labels: NDArray[Any]) -> NDArray[np.str_]:
+    """Class labels as plain text, be they numbers, bytes or ARFF's quoted names.
+
+    >>> text_labels(np.array([b"normal.", "'-1'", 3, 4.0], dtype=object))
+    array(['normal.', '-1', '3', '4'], dtype='<U7')
+    """
+    return np.array([_text_label(label) for label in labels.tolist()], dtype=np.str_)
+
+
+def _text_label(label: Any) -> str:
+    if isinstance(label, bytes):
+        return label.decode()
+    if isinstance(label, float):
+        return f"{label:g}"
+    return str(label).strip("'\"")

@@ -1,0 +1,37 @@
+"""Which pairs a statistic gives rise to, as one object for any part of the data."""
+
+from dataclasses import dataclass
+
+from rankad._typing import FloatArray
+from rankad.preferences.levels import quantized_levels
+from rankad.preferences.pairs import (
+    PairWeight,
+    Preferences,
+    level_preferences,
+    rank_gap_preferences,
+)
+
+
+@dataclass(frozen=True)
+class PreferenceScheme:
+    """Pairs of different levels, or, with ``min_rank_gap``, pairs of sufficiently different ranks.
+
+    ``n_levels=None`` gives every distinct rank a level of its own (the paper's m = n).
+
+    >>> import numpy as np
+    >>> PreferenceScheme(n_levels=2)(np.array([0.1, 0.4, 0.3, 0.2])).total_weight
+    4.0
+    >>> PreferenceScheme(n_levels=None)(np.array([0.1, 0.4, 0.3, 0.2])).total_weight
+    6.0
+    """
+
+    n_levels: int | None = 3
+    min_rank_gap: float | None = None
+    pair_weight: PairWeight | None = None
+
+    def __call__(self, statistic: FloatArray) -> Preferences:
+        """Preferences among points with these statistics."""
+        if self.min_rank_gap is not None:
+            return rank_gap_preferences(statistic, self.min_rank_gap)
+        n_levels = statistic.size if self.n_levels is None else self.n_levels
+        return level_preferences(quantized_levels(statistic, n_levels), self.pair_weight)

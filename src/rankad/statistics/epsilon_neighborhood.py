@@ -1,0 +1,61 @@
+"""epsilon-LPE's statistic: how many neighbors lie within a radius."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from rankad._typing import FloatArray, IntArray
+from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+
+#: Rows that the radius is chosen on, and rows of one block of distances.
+_MAX_ROWS_FOR_RADIUS = 2000
+_BLOCK_ROWS = 500
+
+
+@dataclass(frozen=True)
+class EpsilonNeighborhood:
+    """``G(x) = #{neighbors within radius}``, ties broken by the K-th neighbor distance.
+
+    Without ``radius``, it is chosen so that a training point has ``n_neighbors`` neighbors in the
+    mean. Counts tie heavily; among equal counts the point with the nearer K-th neighbor is the
+    more nominal: a fraction in [0, 1) that grows with that distance is subtracted.
+
+    >>> points = np.array([[0.0], [1.0], [2.0], [9.0]])
+    >>> EpsilonNeighborhood(n_neighbors=1, radius=1.5)(points).round(2)
+    array([ 0.6 ,  1.6 ,  0.6 , -0.82])
+    """
+
+    n_neighbors: int = 10
+    radius: float | None = None
+    n_jobs: int | None = None
+
+    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``reference``."""
+        pool = points if reference is None else reference
+        radius = _typical_radius(pool, self.n_neighbors) if self.radius is None else self.radius
+        counts = _counts_within(points, pool, radius) - (reference is None)
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
+        kth = neighbor_distances(points, n_neighbors, reference, self.n_jobs)[:, -1]
+        return np.asarray(counts - kth / (kth + radius) if radius > 0 else counts - kth)
+
+
+def _counts_within(points: FloatArray, pool: FloatArray, radius: float) -> IntArray:
+    """Number of rows of ``pool`` within the radius of each point, block by block."""
+    blocks = [
+        (cdist(points[start : start + _BLOCK_ROWS], pool) <= radius).sum(axis=1)
+        for start in range(0, len(points), _BLOCK_ROWS)
+    ]
+    return np.concatenate(blocks)
+
+
+def _typical_radius(pool: FloatArray, n_neighbors: int) -> float:
+    """Radius within which the rows of ``pool`` have ``n_neighbors`` others in the mean."""
+    step = -(-len(pool) // _MAX_ROWS_FOR_RADIUS)
+    distances = np.sort(cdist(pool[::step], pool).ravel())
+    n_rows = len(pool[::step])
+    # The first n_rows distances are those of the rows to themselves. Halfway between two distances,
+    # so that rounding cannot move any of them across.
+    last_within = min(n_rows * (1 + n_neighbors), len(distances)) - 1
+    next_beyond = min(last_within + 1, len(distances) - 1)
+    return float(0.5 * (distances[last_within] + distances[next_beyond]))

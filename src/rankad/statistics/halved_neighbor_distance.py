@@ -1,0 +1,56 @@
+"""aK-LPE's statistic: neighbor distances around the K-th, averaged over random halvings."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rankad._typing import FloatArray
+from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+
+
+@dataclass(frozen=True)
+class HalvedNeighborDistance:
+    """Minus the mean of K distances about the K-th, over B halvings (Qian and Saligrama, 2012).
+
+    ``G(x) = -(1/K) sum_{i = K - floor((K-1)/2)}^{K + floor(K/2)} D_(i)(x)``: neighbors 6 to 15 for
+    K = 10. Each halving splits the points in two at random and measures each half's points among
+    the other half; the B results are averaged. A new point is measured among a random half of the
+    reference, B times. ``n_halvings=0`` measures once, among all other points.
+
+    Where there are fewer neighbors than asked for, the farthest there are stand in.
+
+    >>> points = np.arange(6.0)[:, None]
+    >>> HalvedNeighborDistance(n_neighbors=2, n_halvings=0)(points)  # neighbors 2 and 3
+    array([-2.5, -1.5, -1.5, -1.5, -1.5, -2.5])
+    """
+
+    n_neighbors: int = 10
+    n_halvings: int = 10
+    n_jobs: int | None = None
+    random_state: int | None = 0
+
+    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``reference``."""
+        if self.n_halvings == 0:
+            return self._once(points, reference)
+        rng = check_random_state(self.random_state)
+        total = np.zeros(len(points))
+        pool = points if reference is None else reference
+        for _ in range(self.n_halvings):
+            order = rng.permutation(len(pool))
+            first, second = order[: (len(pool) + 1) // 2], order[(len(pool) + 1) // 2 :]
+            if reference is not None:
+                total += self._once(points, reference[first])
+            else:
+                total[first] += self._once(points[first], points[second])
+                total[second] += self._once(points[second], points[first])
+        return np.asarray(total / self.n_halvings)
+
+    def _once(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
+        K, n_available = self.n_neighbors, available_neighbors(points, reference)
+        wanted = np.arange(K - (K - 1) // 2, K + K // 2 + 1)
+        columns = np.minimum(wanted, n_available) - 1
+        n_neighbors = int(columns[-1]) + 1
+        distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
+        return np.asarray(-distances[:, columns].mean(axis=1))
