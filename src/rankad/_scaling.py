@@ -9,6 +9,7 @@ from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardSca
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from rankad._typing import FloatArray
+from rankad._validation import LARGEST_MAGNITUDE
 
 _NAMED: Final[dict[str | None, Any]] = {
     "standard": StandardScaler,
@@ -33,11 +34,12 @@ def fitted_scaler(scaler: Any, rows: FloatArray) -> Any:
 
 def scaled(scaler: Any, rows: FloatArray) -> FloatArray:
     """Rows in the columns of a fitted scaler, as a dense float64 array without NaN."""
-    with np.errstate(over="ignore"):  # rows beyond all measure become infinite, and score so
+    with np.errstate(over="ignore"):
         columns = scaler.transform(rows)
     if scipy.sparse.issparse(columns):
         raise ValueError(f"The scaler {scaler} gives sparse columns; set it to dense output.")
     columns = np.asarray(columns, dtype=np.float64)
     if np.isnan(columns).any():
         raise ValueError(f"The scaler {scaler} turned finite rows into NaN.")
-    return columns
+    # Rows beyond all measure are cut off where their squared distances are still finite.
+    return np.asarray(np.clip(columns, -LARGEST_MAGNITUDE, LARGEST_MAGNITUDE))

@@ -1,10 +1,71 @@
-"""Measures of a scoring function."""
+"""Measures of a scoring function (higher = more nominal), with labels (1 = anomaly) or without.
+
+With labels: `auc`, `partial_auc`, `average_precision`, `power`. With preferences only:
+`pairwise_disagreement`. Without either, from nominal data alone: `mass_volume_curve` and
+`excess_mass_curve`, by how small the level sets of the score are for the mass they hold.
+"""
+
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
+from sklearn.utils import check_random_state
 
 from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
 from rankad.preferences import Preferences
+
+
+def auc(is_anomaly: ArrayLike, scores: ArrayLike) -> float:
+    """Probability that a nominal point scores higher than an anomaly, ties one half.
+
+    >>> auc([0, 0, 1, 1], [0.9, 0.5, 0.6, 0.1])
+    0.75
+    """
+    return float(roc_auc_score(*_as_positives(is_anomaly, scores)))
+
+
+def partial_auc(is_anomaly: ArrayLike, scores: ArrayLike, max_false_alarms: float = 0.1) -> float:
+    """Mean power over the false-alarm rates from 0 to ``max_false_alarms``: 1 is perfect.
+
+    >>> partial_auc([0, 0, 1, 1], [0.9, 0.5, 0.6, 0.1], max_false_alarms=0.5)
+    0.5
+    """
+    if not 0.0 < max_false_alarms <= 1.0:
+        raise ValueError(f"max_false_alarms must lie in (0, 1]; got {max_false_alarms}.")
+    false_alarms, power_there = _roc(is_anomaly, scores)
+    n_inside = int(np.searchsorted(false_alarms, max_false_alarms, side="right"))
+    at_end = power_there[n_inside - 1]
+    if false_alarms[n_inside - 1] < max_false_alarms:
+        around = slice(n_inside - 1, n_inside + 1)
+        at_end = np.interp(max_false_alarms, false_alarms[around], power_there[around])
+    area = np.trapezoid(
+        np.append(power_there[:n_inside], at_end),
+        np.append(false_alarms[:n_inside], max_false_alarms),
+    )
+    return float(area / max_false_alarms)
+
+
+def average_precision(is_anomaly: ArrayLike, scores: ArrayLike) -> float:
+    """Mean precision of the alarms, over the levels at which one more anomaly is caught.
+
+    >>> average_precision([0, 0, 1, 1], [0.9, 0.5, 0.6, 0.1])
+    0.8333333333333333
+    """
+    return float(average_precision_score(*_as_positives(is_anomaly, scores)))
+
+
+def power(is_anomaly: ArrayLike, scores: ArrayLike, false_alarms: float = 0.05) -> float:
+    """Largest share of anomalies caught by a threshold with at most that share of false alarms.
+
+    >>> power([0, 0, 1, 1], [0.9, 0.5, 0.6, 0.1], false_alarms=0.05)
+    0.5
+    """
+    if not 0.0 <= false_alarms <= 1.0:
+        raise ValueError(f"false_alarms must lie in [0, 1]; got {false_alarms}.")
+    rates, power_there = _roc(is_anomaly, scores)
+    return float(power_there[rates <= false_alarms].max())
 
 
 def pairwise_disagreement(scores: FloatArray, preferences: Preferences) -> float:
@@ -28,6 +89,82 @@ def pairwise_disagreement(scores: FloatArray, preferences: Preferences) -> float
         preferences.weights,
     )
     return float(wrong / preferences.total_weight)
+
+
+def mass_volume_curve(
+    score: Callable[[FloatArray], FloatArray],
+    X: ArrayLike,
+    masses: ArrayLike,
+    *,
+    n_uniform: int = 100_000,
+    random_state: int | np.random.RandomState | None = None,
+) -> FloatArray:
+    """Volume of the level set of the score that holds each mass of the data: smaller is better.
+
+    The volume is estimated from uniform points in the smallest box around the data, so it says
+    little in more than some eight columns, where all of them fall far from the data.
+
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> mass_volume_curve(lambda X: -X[:, 0], X, [0.25, 0.5], random_state=0).round(1)
+    array([0.2, 0.5])
+    """
+    data_scores, uniform_scores, volume = _level_set_samples(score, X, n_uniform, random_state)
+    thresholds = np.quantile(data_scores, 1.0 - np.asarray(masses, dtype=np.float64))
+    return np.asarray(volume * _shares_at_least(uniform_scores, thresholds))
+
+
+def excess_mass_curve(
+    score: Callable[[FloatArray], FloatArray],
+    X: ArrayLike,
+    levels: ArrayLike,
+    *,
+    n_uniform: int = 100_000,
+    random_state: int | np.random.RandomState | None = None,
+) -> FloatArray:
+    """Largest excess ``mass - level * volume`` of a level set, for each level: larger is better.
+
+    >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
+    >>> excess_mass_curve(lambda X: -X[:, 0], X, [0.5], random_state=0).round(1)
+    array([0.5])
+    """
+    data_scores, uniform_scores, volume = _level_set_samples(score, X, n_uniform, random_state)
+    thresholds = np.unique(data_scores)
+    masses = _shares_at_least(data_scores, thresholds)
+    volumes = volume * _shares_at_least(uniform_scores, thresholds)
+    # The empty set has no excess.
+    excess = [(masses - level * volumes).max(initial=0.0) for level in np.asarray(levels)]
+    return np.array(excess)
+
+
+def _as_positives(is_anomaly: ArrayLike, scores: ArrayLike) -> tuple[IntArray, FloatArray]:
+    """Labels and scores the way scikit-learn wants them: the positives score high."""
+    labels = np.asarray(is_anomaly)
+    if not np.isin(labels, (0, 1)).all() or labels.min() == labels.max():
+        raise ValueError("Labels must be 0 (nominal) and 1 (anomaly), and hold both.")
+    return labels.astype(np.int64), -np.asarray(scores, dtype=np.float64)
+
+
+def _roc(is_anomaly: ArrayLike, scores: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """False-alarm rates and power of all thresholds."""
+    rates, power_there, _ = roc_curve(*_as_positives(is_anomaly, scores), drop_intermediate=False)
+    return np.asarray(rates), np.asarray(power_there)
+
+
+def _level_set_samples(
+    score: Callable[[FloatArray], FloatArray],
+    X: ArrayLike,
+    n_uniform: int,
+    random_state: int | np.random.RandomState | None,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Scores of the data, scores of uniform points in the box around them, volume of the box."""
+    points = np.asarray(X, dtype=np.float64)
+    low, high = points.min(axis=0), points.max(axis=0)
+    uniform = check_random_state(random_state).uniform(low, high, (n_uniform, points.shape[1]))
+    return score(points), score(uniform), float(np.prod(high - low))
+
+
+def _shares_at_least(scores: FloatArray, thresholds: FloatArray) -> FloatArray:
+    return 1.0 - np.searchsorted(np.sort(scores), thresholds, side="left") / len(scores)
 
 
 @compiled

@@ -22,7 +22,7 @@ would raise the objective, the coefficients off the support are set to zero inst
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ def _minimize_stage(
     max_iter: int,
 ) -> Solution:
     coefficients: FloatArray = np.zeros(len(gram)) if start is None else start
-    first_norm = 0.0
+    first_norm, least_norm, least_objective = 0.0, inf, inf
     status, n_iter = Status.MAX_ITER, 0
     for n_iter in range(max_iter + 1):
         scores = gram @ coefficients
@@ -92,6 +92,12 @@ def _minimize_stage(
         if gradient_norm <= tol * _norm(coefficients, scores):
             status = Status.CONVERGED
             break
+        objective = 0.5 * float(coefficients @ scores) + C * local.value
+        if gradient_norm >= least_norm and objective >= least_objective:
+            status = Status.STALLED
+            break
+        least_norm = min(gradient_norm, least_norm)
+        least_objective = min(objective, least_objective)
         if n_iter == max_iter:
             break
         forcing = min(0.1, sqrt(gradient_norm / first_norm))
@@ -249,7 +255,9 @@ def _line_search(
         trial = loss.at(scores + step * direction.scores)
         slope = linear + step * quadratic + C * float(trial.gradient @ direction.scores)
         gain = step * (linear + 0.5 * step * quadratic) + C * (trial.value - local.value)
-        if gain < 0.0:
+        # Convex, so still falling at the step means fallen all the way; the gain itself may drown
+        # in rounding near the minimum.
+        if slope <= 0.0 or gain < 0.0:
             best = step
             if abs(slope) <= -0.1 * first_slope:
                 return step

@@ -1,0 +1,243 @@
+"""Detectors by nearest neighbors: K-LPE, aK-LPE and BP-KNNG."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
+from rankad._typing import FloatArray
+from rankad.calibration import (
+    CALIBRATION_SIZE_CONSTRAINT,
+    CALIBRATIONS,
+    CalibratedDetectorMixin,
+)
+from rankad.statistics import (
+    HalvedNeighborDistance,
+    KthNeighborDistance,
+    Statistic,
+    neighbor_distances,
+)
+from rankad.statistics.neighbors import available_neighbors
+
+#: Constraints of the parameters that all detectors of this module have.
+_COMMON_CONSTRAINTS: dict[str, list[Any]] = {
+    "alpha": [Interval(Real, 0, 1, closed="neither")],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "scaler": SCALER_CONSTRAINT,
+    "calibration": [StrOptions(set(CALIBRATIONS))],
+    "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+}
+
+
+class StatisticDetector(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
+    """A detector whose score *is* a statistic, of new rows among the training rows.
+
+    With ``calibration="train"`` the reference is the statistic of each training row among the
+    others, as in the papers these detectors come from.
+    """
+
+    scaler: Any
+    n_neighbors: int
+    n_jobs: int | None
+
+    @abstractmethod
+    def _statistic(self, rng: np.random.RandomState) -> Statistic:
+        """The statistic that scores."""
+
+    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+        self.scaler_ = fitted_scaler(self.scaler, rows)
+        self.points_ = scaled(self.scaler_, rows)
+        self.statistic_ = self._statistic(rng)
+
+    def _scores(self, rows: FloatArray) -> FloatArray:
+        return self.statistic_(scaled(self.scaler_, rows), self.points_)
+
+    def _training_scores(self, rows: FloatArray) -> FloatArray:
+        return self.statistic_(self.points_)
+
+
+class KLPE(StatisticDetector):
+    """K-LPE: p-values from the distance to the K-th neighbor (Zhao and Saligrama, 2009).
+
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        False-alarm level of ``predict(X)``.
+    n_neighbors : int, default=10
+        K.
+    scaler : {"standard", "robust"}, transformer or None, default="standard"
+        How columns are brought to a common scale; the paper leaves them as they are.
+    calibration : {"split", "train", "cross"}, default="split"
+        Where the reference scores come from; "train" is the published p-value, by the statistic of
+        each training row among the others.
+    calibration_size : float or int, default=0.25
+        Rows that "split" holds out.
+    n_jobs : int, optional
+        Threads of the neighbor search.
+    random_state : int, RandomState or None, default=None
+        Draws the held-out rows.
+
+    Examples
+    --------
+    >>> nominal = np.random.default_rng(0).normal(size=(500, 2))
+    >>> KLPE(random_state=0).fit(nominal).predict([[0.0, 0.0], [7.0, 7.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = _COMMON_CONSTRAINTS
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        n_neighbors: int = 10,
+        scaler: Any = "standard",
+        calibration: str = "split",
+        calibration_size: float = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.n_neighbors = n_neighbors
+        self.scaler = scaler
+        self.calibration = calibration
+        self.calibration_size = calibration_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _statistic(self, rng: np.random.RandomState) -> Statistic:
+        return KthNeighborDistance(self.n_neighbors, self.n_jobs)
+
+
+class AveragedKLPE(KLPE):
+    """aK-LPE: distances about the K-th, averaged over halvings (Qian and Saligrama, 2012).
+
+    Parameters are those of `KLPE`, and
+
+    Parameters
+    ----------
+    n_halvings : int, default=10
+        Random halvings B that the statistic is averaged over; 0 measures among all rows at once.
+
+    Examples
+    --------
+    >>> nominal = np.random.default_rng(0).normal(size=(500, 2))
+    >>> AveragedKLPE(random_state=0).fit(nominal).predict([[0.0, 0.0], [7.0, 7.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_COMMON_CONSTRAINTS,
+        "n_halvings": [Interval(Integral, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        n_neighbors: int = 10,
+        n_halvings: int = 10,
+        scaler: Any = "standard",
+        calibration: str = "split",
+        calibration_size: float = 0.25,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            n_neighbors=n_neighbors,
+            scaler=scaler,
+            calibration=calibration,
+            calibration_size=calibration_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.n_halvings = n_halvings
+
+    def _statistic(self, rng: np.random.RandomState) -> Statistic:
+        seed = rng.randint(2**31 - 1)
+        return HalvedNeighborDistance(self.n_neighbors, self.n_halvings, self.n_jobs, seed)
+
+
+@dataclass(frozen=True)
+class SummedNeighborDistance:
+    """``G(x) = -sum_{l = k-s+1}^{k} D_(l)(x)^gamma``, BP-KNNG's statistic.
+
+    >>> SummedNeighborDistance(2, n_summed=2, power=2.0)(np.array([[0.0], [1.0], [3.0]]))
+    array([-10.,  -5., -13.])
+    """
+
+    n_neighbors: int = 10
+    n_summed: int = 10
+    power: float = 1.0
+    n_jobs: int | None = None
+
+    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``reference``."""
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
+        distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
+        with np.errstate(over="ignore"):
+            return np.asarray(-(distances[:, -self.n_summed :] ** self.power).sum(axis=1))
+
+
+class BPKNNG(KLPE):
+    """BP-KNNG: neighbors in one half, p-values from the other (Sricharan and Hero, 2011).
+
+    The rows are split in two: neighbors are sought among those that train, and the others, being
+    held out, give the p-values. Parameters are those of `KLPE`, with half of the rows held out, and
+
+    Parameters
+    ----------
+    n_summed : int or None, default=None
+        Neighbors s whose distances are summed, the K-th and those before it; by default all K.
+    power : float, default=1.0
+        Power gamma of the distances.
+
+    Examples
+    --------
+    >>> nominal = np.random.default_rng(0).normal(size=(500, 2))
+    >>> BPKNNG(random_state=0).fit(nominal).predict([[0.0, 0.0], [7.0, 7.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_COMMON_CONSTRAINTS,
+        "n_summed": [Interval(Integral, 1, None, closed="left"), None],
+        "power": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        n_neighbors: int = 10,
+        n_summed: int | None = None,
+        power: float = 1.0,
+        scaler: Any = "standard",
+        calibration: str = "split",
+        calibration_size: float = 0.5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            alpha=alpha,
+            n_neighbors=n_neighbors,
+            scaler=scaler,
+            calibration=calibration,
+            calibration_size=calibration_size,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.n_summed = n_summed
+        self.power = power
+
+    def _statistic(self, rng: np.random.RandomState) -> Statistic:
+        n_summed = self.n_neighbors if self.n_summed is None else self.n_summed
+        return SummedNeighborDistance(self.n_neighbors, n_summed, self.power, self.n_jobs)

@@ -1,0 +1,53 @@
+"""The detectors that every contract is checked on: add one here, and it is held to all of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyod.models.ecod import ECOD
+from pyod.models.knn import KNN
+from sklearn.ensemble import IsolationForest
+from sklearn.neighbors import LocalOutlierFactor
+from sklearn.svm import OneClassSVM
+
+from rankad import RankAD
+from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, Calibrated, MassAD
+from rankad.statistics import STATISTICS
+
+
+@dataclass(frozen=True)
+class Case:
+    """A detector, and what can be expected of it."""
+
+    name: str
+    detector: Any
+    finds_far_points: bool = True
+
+
+CASES = [
+    Case("RankAD", RankAD()),
+    Case("RankAD as published", RankAD.as_published(), finds_far_points=False),
+    # At the rule's narrow sigma every training row outscores the rows left out, so none alarms,
+    # and scikit-learn's check that some training rows do would fail.
+    Case("RankAD cross", RankAD(calibration="cross", sigma=3.0)),
+    Case("RankAD hinge", RankAD(loss="hinge")),
+    Case("RankAD rank gap", RankAD(min_rank_gap=0.2)),
+    Case("RankAD every rank", RankAD(n_levels=None)),
+    *(
+        Case(f"RankAD {name}", RankAD(statistic=name))
+        for name in sorted(STATISTICS)
+        if name != "mean_knn"
+    ),
+    Case("KLPE", KLPE()),
+    Case("KLPE as published", KLPE(calibration="train", scaler=None)),
+    Case("AveragedKLPE", AveragedKLPE()),
+    Case("BPKNNG", BPKNNG()),
+    Case("MassAD", MassAD(), finds_far_points=False),
+    Case(
+        "MassAD level 2", MassAD(n_estimators=10, max_samples=32, level=2), finds_far_points=False
+    ),
+    Case("one-class SVM", Calibrated(OneClassSVM()), finds_far_points=False),
+    Case("isolation forest", Calibrated(IsolationForest(n_estimators=20)), finds_far_points=False),
+    Case("LOF", Calibrated(LocalOutlierFactor(n_neighbors=5, novelty=True))),
+    Case("PyOD ECOD", Calibrated(ECOD()), finds_far_points=False),
+    Case("PyOD KNN", Calibrated(KNN())),
+]
