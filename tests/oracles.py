@@ -150,3 +150,101 @@ def kernel_expansion(points, centers, weights, sigma, centered=False, far_field=
 
 def p_value(score, reference, n_extra):
     return (n_extra + sum(1 for other in reference if other <= score)) / (len(reference) + n_extra)
+
+
+def kth_neighbor_distance(points, n_neighbors, reference=None):
+    return -neighbor_distances(points, n_neighbors, reference)[:, -1]
+
+
+def halved_neighbor_distance(points, K, n_halvings, seed, reference=None):
+    def once(points, reference):
+        n = len(points) - 1 if reference is None else len(reference)
+        wanted = [min(i, n) for i in range(K - (K - 1) // 2, K + K // 2 + 1)]
+        distances = neighbor_distances(points, n, reference)
+        return -np.array([np.mean([row[i - 1] for i in wanted]) for row in distances])
+
+    if n_halvings == 0:
+        return once(points, reference)
+    rng = np.random.RandomState(seed)
+    runs = []
+    for _ in range(n_halvings):
+        pool = points if reference is None else reference
+        order = rng.permutation(len(pool))
+        half = (len(pool) + 1) // 2
+        if reference is not None:
+            runs.append(once(points, pool[order[:half]]))
+            continue
+        values = np.empty(len(points))
+        values[order[:half]] = once(pool[order[:half]], pool[order[half:]])
+        values[order[half:]] = once(pool[order[half:]], pool[order[:half]])
+        runs.append(values)
+    return np.mean(runs, axis=0)
+
+
+def epsilon_neighborhood(points, n_neighbors, radius, reference=None):
+    values = []
+    for i, point in enumerate(points):
+        others = np.delete(points, i, axis=0) if reference is None else reference
+        distances = np.sort(np.sqrt(((others - point) ** 2).sum(axis=1)))
+        kth = distances[min(n_neighbors, len(distances)) - 1]
+        values.append((distances <= radius).sum() - kth / (kth + radius))
+    return np.array(values)
+
+
+def kernel_density(points, bandwidth, reference=None):
+    values = []
+    for i, point in enumerate(points):
+        others = np.delete(points, i, axis=0) if reference is None else reference
+        values.append(np.log(np.exp(-((others - point) ** 2).sum(axis=1) / bandwidth**2).sum()))
+    return np.array(values)
+
+
+def geodesic_neighbor_distance(points, n_neighbors, n_edges, reference=None):
+    """All shortest paths (Floyd-Warshall) in the symmetric neighbor graph, the new point added."""
+
+    def all_paths(rows):
+        distances = np.sqrt(((rows[:, None] - rows) ** 2).sum(axis=2))
+        graph = np.full(distances.shape, np.inf)
+        for i, row in enumerate(distances):
+            for j in np.argsort(row, kind="stable")[: n_edges + 1]:
+                graph[i, j] = graph[j, i] = distances[i, j]
+        for k in range(len(rows)):
+            graph = np.minimum(graph, graph[:, k : k + 1] + graph[k : k + 1])
+        return graph
+
+    if reference is None:
+        paths = all_paths(points)
+        np.fill_diagonal(paths, np.inf)
+        nearest = np.sort(paths, axis=1)[:, :n_neighbors]
+        is_reached = np.isfinite(nearest)
+        return -np.where(is_reached, nearest, 2 * nearest[is_reached].max()).mean(axis=1)
+    paths = all_paths(reference)
+    values = []
+    for point in points:
+        steps = np.sqrt(((reference - point) ** 2).sum(axis=1))
+        doors = np.argsort(steps, kind="stable")[:n_edges]
+        lengths = np.sort((steps[doors, None] + paths[doors]).min(axis=0))
+        values.append(-lengths[:n_neighbors].mean())
+    return np.array(values)
+
+
+def dimension_adapted(points, n_neighbors, reference=None):
+    values = []
+    for row in neighbor_distances(points, n_neighbors, reference):
+        ratios = [np.log(row[-1] / distance) for distance in row[:-1]]
+        dimension = min(max(1 / np.mean(ratios), 1.0), points.shape[1])
+        values.append(-dimension * np.log(row[-1]))
+    return np.array(values)
+
+
+def level_mass(values, level):
+    """Mass of each of the (sorted, perhaps repeated) values by the definition, split by split."""
+    if level == 0 or values[0] == values[-1]:
+        return np.full(len(values), float(len(values)))
+    masses = np.zeros(len(values))
+    for i in range(1, len(values)):
+        probability = (values[i] - values[i - 1]) / (values[-1] - values[0])
+        if probability > 0:
+            left, right = level_mass(values[:i], level - 1), level_mass(values[i:], level - 1)
+            masses += probability * np.concatenate([left, right])
+    return masses

@@ -2,6 +2,7 @@
 
 import os
 
+import comparators
 import false_alarms
 import numpy as np
 import one_class
@@ -71,3 +72,17 @@ def test_many_duplicates_are_handled(name):
     batch = detector.score_samples(np.repeat(rows, 2, axis=0))
     assert_array_equal(batch[::2], batch[1::2])
     assert_array_equal(batch[::2][:50], [detector.score_samples(row[None])[0] for row in rows[:50]])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "name", "checked"),
+    [
+        (method, name, figure)
+        for method, figures in comparators.CHECKED.items()
+        for name, figure in zip(comparators.SETS, figures, strict=True)
+        if figure is not None
+    ],
+)
+def test_the_comparators_agree_with_checked_figures(method, name, checked):
+    assert abs(comparators.mean_auc(method, name) - checked) <= 0.02

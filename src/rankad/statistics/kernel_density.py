@@ -14,7 +14,7 @@ _MAX_ROWS_FOR_BANDWIDTH = 1000
 _BLOCK_ROWS = 500
 
 #: Bandwidths tried, in units of the mean distance to the K nearest neighbors.
-_RELATIVE_BANDWIDTHS = 2.0 ** np.arange(-2.0, 3.25, 0.5)
+_RELATIVE_BANDWIDTHS = 2.0 ** np.arange(-2.0, 5.25, 0.5)
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class KernelDensity:
     """Logarithm of ``sum_j exp(-|x - x_j|^2 / h^2)`` over the other points, up to a constant.
 
     In logarithms, as sums of kernels underflow far out and would tie. Without ``bandwidth``, h is
-    the one of eleven, 1/4 to 8 times the mean distance to the K nearest neighbors, that makes the
+    the one of fifteen, 1/4 to 32 times the mean distance to the K nearest neighbors, that makes the
     training points most likely, each left out of its own density.
 
     >>> points = np.array([[0.0], [1.0], [3.0]])
