@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -32,3 +33,25 @@ def test_importing_the_package_imports_no_heavy_library():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert output.stdout.strip() == "set()"
+
+
+MODULES = {
+    "baselines": "AveragedKLPE BPKNNG Calibrated KLPE MassAD",
+    "calibration": "CALIBRATIONS CALIBRATION_SIZE_CONSTRAINT CalibratedDetectorMixin "
+    "CrossFittedScores HeldOutScores ReferenceScores TrainingScores",
+    "datasets": "CorruptDatasetError Dataset DownloadError MissingDatasetError NormalMixture "
+    "UnknownDatasetError cache_folder load mulcross names perpendicular_gaussians two_gaussians",
+    "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
+    "kernels": "FarField KernelExpansion distances_between gaussian_gram",
+    "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
+    "rank_gap_preferences ranks require_pairs",
+    "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize",
+    "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
+    "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance STATISTICS "
+    "Statistic named_statistic neighbor_distances statistic_values",
+}
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_the_public_names_of_each_module_are_these(module):
+    assert sorted(import_module(f"rankad.{module}").__all__) == sorted(MODULES[module].split())

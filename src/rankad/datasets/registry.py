@@ -7,7 +7,7 @@ from rankad.datasets.dataset import Dataset, LabeledRows
 from rankad.datasets.digest import content_digest
 from rankad.datasets.sources import Classes, SklearnFetch, Source, UciFiles
 
-_UCI_TERMS = "UCI Machine Learning Repository; its page states CC BY 4.0; cite the donors"
+_UCI_TERMS = "UCI Machine Learning Repository: terms on the page of the set; cite the donors"
 
 
 @dataclass(frozen=True)
