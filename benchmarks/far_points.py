@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from rankad import RankAD
 from rankad.calibration import HeldOutScores
+from rankad.datasets import perpendicular_gaussians
 from rankad.kernels import FarField
 
 VARIANTS = {"paper": "C3", "anchor": "C1", "anchor and far field": "C0"}
@@ -44,14 +45,6 @@ def variants(rows: np.ndarray) -> dict[str, Scored]:
     return dict(zip(VARIANTS, scorers, strict=True))
 
 
-def figure_two_rows(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Nominal rows of Fig. 2: .2 N([5, 0], diag(1, 9)) + .8 N([-5, 0], diag(9, 1))."""
-    is_left = rng.random(n) < 0.8
-    left = [-5.0, 0.0] + rng.normal(size=(n, 2)) * [3.0, 1.0]
-    right = [5.0, 0.0] + rng.normal(size=(n, 2)) * [1.0, 3.0]
-    return np.where(is_left[:, None], left, right)
-
-
 def far_p_values(name: str) -> dict[str, list[float]]:
     """p-value of a point at 1e6 in every column, by size of the reference."""
     split = load_split(name, seed=0, n_test=REFERENCE_SIZES[-1])
@@ -73,9 +66,8 @@ def draw(path: str, set_name: str) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    rng = np.random.default_rng(0)
-    scorers = variants(figure_two_rows(800, rng))
-    fresh = figure_two_rows(2000, rng)
+    rows = perpendicular_gaussians(2800, 0, random_state=0).nominal
+    scorers, fresh = variants(rows[:800]), rows[800:]
     distances = np.geomspace(0.1, 300.0, 300)
     ray = np.array([-5.0, 0.0]) + distances[:, None] * np.array([0.0, 1.0])
     figure, (along, growing) = plt.subplots(1, 2, figsize=(10, 4.4))

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
 import oracles
+from rankad.datasets import perpendicular_gaussians
 from rankad.exceptions import ConvergenceWarning
 from rankad.preferences import PreferenceScheme
 from rankad.ranker import RankSVM, fit_ranker
@@ -115,14 +116,9 @@ def test_processes_change_nothing(nominal):
     assert_array_equal(alone.results["mean_test_score"], together.results["mean_test_score"])
 
 
-def test_levels_within_each_part_choose_a_smooth_ranker_without_anchor(rng):
-    # Fig. 2 of the paper; levels shared by both parts pick sigma = D_K.
-    left = rng.random(300) < 0.8
-    points = np.where(
-        left[:, None],
-        [-5.0, 0.0] + rng.normal(size=(300, 2)) * [3, 1],
-        [5.0, 0.0] + rng.normal(size=(300, 2)) * [1, 3],
-    )
+def test_levels_within_each_part_choose_a_smooth_ranker_without_anchor():
+    # Levels shared by both parts would pick sigma = D_K on this set.
+    points = perpendicular_gaussians(300, 0, random_state=0).nominal
     distance = -MeanNeighborDistance(10)(points).mean()
     chosen = cross_validate(
         points,
