@@ -229,11 +229,13 @@ def geodesic_neighbor_distance(points, n_neighbors, n_edges, reference=None):
 
 
 def dimension_adapted(points, n_neighbors, reference=None):
+    pool = points if reference is None else reference
+    unit = np.exp(np.log(neighbor_distances(pool, n_neighbors)[:, -1]).mean())
     values = []
     for row in neighbor_distances(points, n_neighbors, reference):
         ratios = [np.log(row[-1] / distance) for distance in row[:-1]]
         dimension = min(max(1 / np.mean(ratios), 1.0), points.shape[1])
-        values.append(-dimension * np.log(row[-1]))
+        values.append(-dimension * np.log(row[-1] / unit))
     return np.array(values)
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import ShuffleSplit
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
 
 from rankad import RankAD
@@ -18,6 +18,7 @@ from rankad.exceptions import (
     NoPairsError,
     UnresolvableAlphaError,
 )
+from rankad.selection import cross_validate
 from rankad.statistics import STATISTICS, MeanNeighborDistance
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -350,11 +351,43 @@ def test_cross_calibration_uses_every_row_twice_and_says_it_is_empirical(nominal
     assert isinstance(detector.calibrate(nominal).reference_, HeldOutScores)
 
 
-def test_cross_calibration_keeps_the_cross_validated_parameters(nominal):
+def test_cross_calibration_scores_each_row_without_its_fold(nominal):
+    params = {"C": 0.1, "sigma": 1.0, "scaler": None}
+    detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)
+    rng = np.random.RandomState(0)
+    rng.randint(2**31 - 1)  # the statistic's seed is drawn first
+    out_of_fold = np.empty(len(nominal))
+    for train, test in KFold(5, shuffle=True, random_state=rng).split(nominal):
+        fold = RankAD(calibration="train", random_state=0, **params).fit(nominal[train])
+        out_of_fold[test] = fold.score_samples(nominal[test])
+    assert_allclose(detector.reference_.scores, np.sort(out_of_fold), rtol=1e-12)
+
+
+def test_cross_calibration_cross_validates_once(nominal, monkeypatch):
+    chosen = []
+
+    def count_and_choose(*args, **kwargs):
+        chosen.append(cross_validate(*args, **kwargs))
+        return chosen[-1]
+
+    monkeypatch.setattr("rankad.detector.cross_validate", count_and_choose)
     params = {"C": "cv", "sigma": "cv", "Cs": [0.1, 1.0], "sigmas": [0.5, 1.0]}
     detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)
+    assert len(chosen) == 1
     assert detector.C == detector.sigma == "cv"
-    assert len(detector.cv_results_["params"]) == 4
+    assert (detector.C_, detector.sigma_) == (chosen[0].C, chosen[0].sigma)
+
+
+def test_a_statistic_class_is_refused(nominal):
+    with pytest.raises(TypeError, match=r"must be an instance, MeanNeighborDistance\(\), not"):
+        RankAD(statistic=MeanNeighborDistance).fit(nominal)
+
+
+def test_a_nan_score_is_never_nominal(detector, new, monkeypatch):
+    monkeypatch.setattr(detector, "_scores", lambda rows: np.full(len(rows), np.nan))
+    for method in (detector.predict, detector.decision_function, detector.p_values):
+        with pytest.raises(ValueError, match="no score for row 0: it came out as NaN"):
+            method(new)
 
 
 @pytest.mark.parametrize("statistic", sorted(STATISTICS))

@@ -43,6 +43,8 @@ MODULES = {
     "UnknownDatasetError cache_folder load mulcross names perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
     "kernels": "FarField KernelExpansion distances_between gaussian_gram",
+    "metrics": "auc average_precision excess_mass_curve mass_volume_curve pairwise_disagreement "
+    "partial_auc power",
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
     "rank_gap_preferences ranks require_pairs",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize",

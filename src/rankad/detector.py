@@ -73,7 +73,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Prefer rows whose ranks, between 0 and 1, are larger by at least this, instead of levels.
     pair_weight : callable, optional
         Weight of a pair, from the levels of the preferred and of the other row: the w_ij of
-        eq. (8). By default 1.
+        eq. (8). By default 1. Needs levels, at most 100 of them.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Loss of a preference pair; "hinge" is the paper's equation, and slower to solve.
     anchor : float, default=1.0
@@ -313,6 +313,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _statistic(self, n: int, rng: np.random.RandomState) -> Statistic:
         self.n_neighbors_ = min(self.n_neighbors, n - 1)
+        if isinstance(self.statistic, type):
+            name = self.statistic.__name__
+            raise TypeError(f"statistic must be an instance, {name}(), not the class {name}.")
         if callable(self.statistic):
             return self.statistic
         if self.n_neighbors_ < self.n_neighbors:

@@ -16,6 +16,16 @@ from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
 from rankad.preferences import Preferences
 
+__all__ = [
+    "auc",
+    "average_precision",
+    "excess_mass_curve",
+    "mass_volume_curve",
+    "pairwise_disagreement",
+    "partial_auc",
+    "power",
+]
+
 
 def auc(is_anomaly: ArrayLike, scores: ArrayLike) -> float:
     """Probability that a nominal point scores higher than an anomaly, ties one half.
@@ -109,7 +119,9 @@ def mass_volume_curve(
     array([0.2, 0.5])
     """
     data_scores, uniform_scores, volume = _level_set_samples(score, X, n_uniform, random_state)
-    thresholds = np.quantile(data_scores, 1.0 - np.asarray(masses, dtype=np.float64))
+    # The highest threshold whose level set holds at least the mass.
+    n_inside = np.ceil(np.asarray(masses, dtype=np.float64) * len(data_scores) - 1e-9).astype(int)
+    thresholds = np.sort(data_scores)[::-1][np.clip(n_inside, 1, len(data_scores)) - 1]
     return np.asarray(volume * _shares_at_least(uniform_scores, thresholds))
 
 
@@ -132,7 +144,7 @@ def excess_mass_curve(
     masses = _shares_at_least(data_scores, thresholds)
     volumes = volume * _shares_at_least(uniform_scores, thresholds)
     # The empty set has no excess.
-    excess = [(masses - level * volumes).max(initial=0.0) for level in np.asarray(levels)]
+    excess = [(masses - level * volumes).max(initial=0.0) for level in np.atleast_1d(levels)]
     return np.array(excess)
 
 
@@ -159,6 +171,8 @@ def _level_set_samples(
     """Scores of the data, scores of uniform points in the box around them, volume of the box."""
     points = np.asarray(X, dtype=np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
+    if (low == high).any():
+        raise ValueError("A constant column has no volume; leave it out.")
     uniform = check_random_state(random_state).uniform(low, high, (n_uniform, points.shape[1]))
     return score(points), score(uniform), float(np.prod(high - low))
 

@@ -3,11 +3,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from pyod.models.cof import COF
 from pyod.models.copod import COPOD
 from pyod.models.knn import KNN
+from pyod.models.lmdd import LMDD
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.covariance import EllipticEnvelope
 from sklearn.ensemble import IsolationForest
+from sklearn.linear_model import SGDOneClassSVM
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import LocalOutlierFactor
-from sklearn.svm import OneClassSVM
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC, OneClassSVM
 
 import oracles
 from rankad import metrics
@@ -106,7 +115,8 @@ def test_calibrated_orders_as_the_detector_does(inner, nominal, new):
     assert metrics.auc(labels, detector.score_samples(new)) > 0.75
     assert not detector.scores_rows_alone_
     sign = -1 if isinstance(inner, KNN) else 1
-    assert_allclose(detector.score_samples(new), sign * _raw_scores(detector.detector_, new))
+    raw = sign * _raw_scores(detector.detector_, new)
+    assert_allclose(detector.score_samples(new), raw, rtol=1e-6, atol=1e-8)
 
 
 def _raw_scores(detector, rows):
@@ -133,8 +143,92 @@ def test_scores_that_depend_on_the_batch_are_taken_row_by_row(nominal, new):
 
 
 def test_a_detector_that_cannot_score_new_rows_is_refused(nominal):
-    with pytest.raises(TypeError, match="LocalOutlierFactor has them with novelty=True"):
+    with pytest.raises(TypeError, match="LocalOutlierFactor can with novelty=True"):
         Calibrated(LocalOutlierFactor()).fit(nominal)
+
+
+class OnlyDecides(OutlierMixin, BaseEstimator):
+    """A detector in scikit-learn's convention, without score_samples."""
+
+    def fit(self, X, y=None):
+        self.center_ = X.mean(axis=0)
+        return self
+
+    def decision_function(self, X):
+        return 3.0 - np.abs(X - self.center_).max(axis=1)
+
+    def score(self, X, y=None):
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        OnlyDecides(),
+        make_pipeline(StandardScaler(), OnlyDecides()),
+        GridSearchCV(OnlyDecides(), {}, cv=2),
+        KNN(),
+        make_pipeline(StandardScaler(), KNN()),
+        make_pipeline(StandardScaler(), IsolationForest(n_estimators=20)),
+        make_pipeline(StandardScaler(), GridSearchCV(OnlyDecides(), {}, cv=2)),
+        EllipticEnvelope(),
+        SGDOneClassSVM(),
+    ],
+    ids=str,
+)
+def test_scores_point_the_right_way_however_deep_the_detector(inner, rng):
+    nominal, far = rng.normal(size=(200, 2)), 8 + rng.normal(size=(50, 2))
+    if "SGD" in str(inner):
+        nominal, far = nominal + 5, 0.1 * far - 5  # its hyperplane is linear
+    detector = Calibrated(inner, random_state=0).fit(nominal)
+    assert detector.p_values(far).mean() < 0.1
+    assert detector.p_values(nominal).mean() > 0.3
+
+
+def test_duplicates_tie_whatever_the_detector_rounds(rng):
+    rows = rng.normal(size=(30, 7))[rng.integers(0, 30, size=400)]
+    for inner in (KNN(), GaussianMixture(2, random_state=0), OneClassSVM()):
+        detector = Calibrated(inner, random_state=0).fit(rows)
+        together = detector.p_values(rows)
+        assert_array_equal(together, [detector.p_values(row[None])[0] for row in rows])
+
+
+@pytest.mark.parametrize("inner", [COF(), LMDD()], ids=["COF", "LMDD"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_cannot_score_a_row_by_itself_is_refused_by_name(inner, nominal):
+    with pytest.raises(TypeError, match=f"{type(inner).__name__} .*cannot be calibrated"):
+        Calibrated(inner).fit(nominal[:60])
+
+
+def test_what_decides_without_a_convention_is_refused(nominal):
+    with pytest.raises(TypeError, match="LinearSVC is no scikit-learn or PyOD detector"):
+        Calibrated(_FittedWithLabels()).fit(nominal)
+
+
+class _FittedWithLabels(BaseEstimator):
+    """A classifier in disguise: it decides, but which way is anomalous?"""
+
+    def fit(self, X, y=None):
+        self.best_estimator_ = LinearSVC().fit(X, np.arange(len(X)) % 2)
+        return self
+
+    def decision_function(self, X):
+        return self.best_estimator_.decision_function(X)
+
+
+def test_settings_beyond_the_rows_are_told(rng):
+    rows = rng.normal(size=(40, 2))
+    with pytest.warns(UserWarning, match="n_neighbors=1000 lowered to 29"):
+        KLPE(alpha=0.5, n_neighbors=1000, random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="n_summed=50 must be at most n_neighbors=5"):
+        BPKNNG(n_neighbors=5, n_summed=50).fit(rows)
+
+
+def test_halvings_are_used(nominal, new):
+    once, halved = (
+        AveragedKLPE(n_halvings=n, random_state=0).fit(nominal).score_samples(new) for n in (0, 5)
+    )
+    assert (once != halved).all()
 
 
 def test_what_is_no_detector_is_refused(nominal):

@@ -1,5 +1,6 @@
 """The detectors that every contract is checked on: add one here, and it is held to all of them."""
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.svm import OneClassSVM
 
 from rankad import RankAD
 from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, Calibrated, MassAD
-from rankad.statistics import STATISTICS
+from rankad.statistics import STATISTICS, KthNeighborDistance
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ CASES = [
     Case("RankAD hinge", RankAD(loss="hinge")),
     Case("RankAD rank gap", RankAD(min_rank_gap=0.2)),
     Case("RankAD every rank", RankAD(n_levels=None)),
+    Case("RankAD pair weights", RankAD(n_levels=5, pair_weight=operator.sub)),
+    Case("RankAD statistic instance", RankAD(statistic=KthNeighborDistance(4))),
     *(
         Case(f"RankAD {name}", RankAD(statistic=name))
         for name in sorted(STATISTICS)

@@ -9,7 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
+from rankad.calibration import (
+    CrossFittedScores,
+    HeldOutScores,
+    ReferenceScores,
+    TrainingScores,
+)
 from rankad.exceptions import UnresolvableAlphaError
 
 pytestmark = pytest.mark.filterwarnings("ignore:ECOD scores a row differently:UserWarning")
@@ -64,6 +69,13 @@ def test_a_level_too_fine_is_refused_where_nothing_is_that_small(detector, new):
         detector.predict(new, alpha=1e-9)
 
 
+def test_a_row_has_the_same_p_value_alone_and_in_any_batch(case_and_detector, rng):
+    rows = rng.integers(-2, 3, size=(60, 3)).astype(float)
+    detector = case_and_detector[1]
+    together = detector.p_values(rows)
+    assert_array_equal(together, [detector.p_values(row[None])[0] for row in rows])
+
+
 def test_a_far_point_gets_the_smallest_p_value(case_and_detector):
     case, detector = case_and_detector
     if not case.finds_far_points:
@@ -109,15 +121,22 @@ def test_frames_are_read_and_their_names_checked(case, frame, rng):
 
 
 @DETECTORS
-def test_a_failed_fit_leaves_the_detector_as_it_was(case, rng):
+def test_a_failed_fit_leaves_the_detector_as_it_was(case, rng, monkeypatch):
     detector = clone(case.detector).set_params(random_state=0)
-    bad = np.full((50, 2), np.nan)
-    with pytest.raises(ValueError, match="NaN"):
-        detector.fit(bad)
-    with pytest.raises(NotFittedError):
-        detector.p_values(bad)
     nominal = rng.normal(size=(120, 2))
+    # It fails after everything has been learned, while the reference is made.
+    monkeypatch.setattr(ReferenceScores, "of", classmethod(_refuse))
+    with pytest.raises(RuntimeError, match="no reference"):
+        detector.fit(nominal)
+    with pytest.raises(NotFittedError):
+        detector.p_values(nominal)
+    monkeypatch.undo()
     p = detector.fit(nominal).p_values(nominal)
-    with pytest.raises(ValueError, match="NaN"):
-        detector.fit(bad)
+    monkeypatch.setattr(ReferenceScores, "of", classmethod(_refuse))
+    with pytest.raises(RuntimeError, match="no reference"):
+        detector.fit(rng.normal(size=(90, 2)))
     assert_array_equal(detector.p_values(nominal), p)
+
+
+def _refuse(cls, scores):
+    raise RuntimeError("no reference")

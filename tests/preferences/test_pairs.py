@@ -78,3 +78,11 @@ def test_no_pairs_says_that_ties_filled_one_level():
     statistic = np.array([0.0, 0.0, 0.0, 1.0])
     with pytest.raises(NoPairsError, match=r"2 distinct statistics are too few or too close"):
         require_pairs(statistic, level_preferences(quantized_levels(statistic, 2)))
+
+
+def test_weights_need_levels_and_few_of_them(rng):
+    with pytest.raises(ValueError, match="with min_rank_gap there are none"):
+        PreferenceScheme(min_rank_gap=0.2, pair_weight=lambda a, b: 1.0)
+    scheme = PreferenceScheme(n_levels=None, pair_weight=lambda a, b: 1.0)
+    with pytest.raises(ValueError, match="at most 100; got 150"):
+        scheme(rng.normal(size=150))

@@ -41,3 +41,13 @@ def test_training_ranks_break_the_promise():
     rng = np.random.default_rng(0)
     detector = RankAD(calibration="train", random_state=0).fit(rng.normal(size=(300, 5)))
     assert (detector.p_values(rng.normal(size=(4000, 5))) <= 0.05).mean() > 0.15
+
+
+def test_cross_calibration_is_near_alpha_in_experience():
+    # Empirical, so no sharp limit: the mean over repeats must not stray as training ranks do.
+    rng = np.random.default_rng(1)
+    rates = []
+    for seed in range(40):
+        detector = RankAD(calibration="cross", random_state=seed).fit(rng.normal(size=(150, 3)))
+        rates.append((detector.p_values(rng.normal(size=(1000, 3))) <= 0.1).mean())
+    assert 0.05 < np.mean(rates) < 0.14

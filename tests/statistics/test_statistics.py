@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 import oracles
@@ -17,6 +18,7 @@ from rankad.statistics import (
     MeanNeighborDistance,
     named_statistic,
 )
+from rankad.statistics.epsilon_neighborhood import _typical_radius
 
 K = 6
 PAIRS = [
@@ -149,15 +151,97 @@ def test_points_out_of_reach_count_as_farther_than_any(rng):
     assert values[60:].max() <= values[:60].min()
 
 
-def test_the_local_dimension_is_found(rng):
-    # Exactly D_j = (j / K)^(1/d): sum_j<K log(K / j) = log(K^(K-1) / (K-1)!).
-    K, d = 10, 2
-    radii = (np.arange(1, K + 1) / K) ** (1 / d)
-    star = np.concatenate([np.zeros((1, 5)), np.eye(K, 5)[:, :5] * 0])
-    star[1:, 0] = radii
-    mean_log = np.log(K / np.arange(1, K)).mean() / d
-    value = DimensionAdaptedDistance(K)(star[:1] * 1.0, star[1:] * 3.0)[0]
-    assert value == pytest.approx(-(1 / mean_log) * np.log(3.0))
+def test_the_local_dimension_is_found():
+    # A star with D_j = (j / K)^(1/2) about its center: log(D_K / D_j) = log(K / j) / 2.
+    K = 10
+    star = np.zeros((K, 5))
+    star[:, 0] = 3.0 * (np.arange(1, K + 1) / K) ** 0.5
+    dimension = 2 / np.log(K / np.arange(1, K)).mean()
+    among_star = -oracles.kth_neighbor_distance(star, K - 1)
+    unit = np.exp(np.log(among_star).mean())
+    value = DimensionAdaptedDistance(K)(np.zeros((1, 5)), star)[0]
+    assert 1 < dimension < 5
+    assert value == pytest.approx(-dimension * np.log(3.0 / unit))
+
+
+@NAMES
+def test_units_do_not_change_the_order(name, rng):
+    cloud = np.concatenate([rng.normal(size=(100, 5)), np.outer(rng.normal(size=100), np.ones(5))])
+    statistic = named_statistic(name, n_neighbors=10, random_state=0)
+    small, large = statistic(0.01 * cloud), statistic(100.0 * cloud)
+    assert spearmanr(small, large).statistic > 0.999
+
+
+@NAMES
+@pytest.mark.parametrize("n_features", [2, 15])
+def test_a_new_point_has_the_same_value_alone_and_in_any_batch(name, n_features, rng):
+    reference = rng.integers(0, 3, size=(80, n_features)).astype(float)
+    batch = np.concatenate([reference[:30], 1e3 + reference[:5], rng.normal(size=(15, n_features))])
+    statistic = named_statistic(name, n_neighbors=6, random_state=0)
+    together = statistic(batch, reference)
+    assert_array_equal(together, [statistic(row[None], reference)[0] for row in batch])
+
+
+@NAMES
+@pytest.mark.parametrize(("n_neighbors", "n"), [(1, 30), (1, 2), (10, 2), (10, 3)])
+def test_every_statistic_works_with_few_neighbors(name, n_neighbors, n, rng):
+    statistic = named_statistic(name, n_neighbors=n_neighbors, random_state=0)
+    assert np.isfinite(statistic(rng.normal(size=(n, 2)))).all()
+    assert np.isfinite(statistic(rng.normal(size=(4, 2)), rng.normal(size=(1, 2)))).all()
+
+
+def test_unreachable_and_repeated_reference_points_are_counted(rng):
+    near, far = rng.normal(size=(30, 2)), 100 + rng.normal(size=(4, 2))
+    reference = np.concatenate([near, near[:10], far])
+    statistic = GeodesicNeighborDistance(8, n_graph_neighbors=3)
+    new = np.array([[0.0, 0.0], [100.0, 100.0]])
+    values = statistic(new, reference)
+    without_copies = statistic(new, np.concatenate([near, far]))
+    assert values[0] > without_copies[0]
+    assert values[1] < values[0]
+    # Four reachable, each within a few units; the other four count as out of reach.
+    paths = -statistic(reference)
+    assert -values[1] > 0.5 * 2 * paths.max() / 8
+
+
+def test_a_random_sample_chooses_radius_and_bandwidth(rng, monkeypatch):
+    monkeypatch.setattr("rankad.statistics.kernel_density._MAX_ROWS_FOR_BANDWIDTH", 200)
+    monkeypatch.setattr("rankad.statistics.epsilon_neighborhood._MAX_ROWS_FOR_RADIUS", 200)
+    tight, wide = 0.01 * rng.normal(size=(400, 2)), 5 + rng.normal(size=(400, 2))
+    alternating = np.stack([tight, wide], axis=1).reshape(-1, 2)
+    shuffled = rng.permutation(alternating)
+    for choose in (
+        KernelDensity(10)._most_likely_bandwidth,
+        lambda rows: _typical_radius(rows, 10),
+    ):
+        assert 0.5 < choose(alternating) / choose(shuffled) < 2.0
+    counts = np.ceil(EpsilonNeighborhood(10)(shuffled))
+    assert counts.mean() == pytest.approx(10.0, rel=0.2)
+
+
+def test_copies_do_not_hide_the_scale_of_the_bandwidth():
+    rows = np.repeat(100.0 * np.arange(12.0)[:, None] ** 2, 20, axis=0)
+    assert KernelDensity(10)._most_likely_bandwidth(rows) > 10.0
+
+
+def test_ties_of_counts_stay_ties_of_counts_at_radius_zero():
+    rows = np.repeat(np.array([[0.0, 0.0], [300.0, 300.0], [1.0, 0.0]]), [300, 4, 1], axis=0)
+    values = EpsilonNeighborhood(10, radius=0.0)(rows)
+    assert values[0] > values[300] > values[304]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: HalvedNeighborDistance(n_halvings=-1), "n_halvings must not be negative"),
+        (lambda: KernelDensity(bandwidth=0.0), "bandwidth must be positive"),
+        (lambda: EpsilonNeighborhood(radius=-1.0), "radius must not be negative"),
+        (lambda: GeodesicNeighborDistance(n_graph_neighbors=0), "n_graph_neighbors must be pos"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 def test_an_unknown_name_is_a_key_error():

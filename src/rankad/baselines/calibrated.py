@@ -1,5 +1,6 @@
 """Calibrated p-values for any other detector."""
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -18,6 +19,10 @@ from rankad.calibration import (
 #: Rows on which a detector is probed for scores that depend on the batch.
 _N_PROBED = 10
 
+#: Scores are rounded to this part of the spread of (at most so many) training rows' scores.
+_RELATIVE_UNIT = 1e-9
+_MAX_ROWS_FOR_UNIT = 1000
+
 
 class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     """Any scikit-learn or PyOD detector, with p-values and decisions at any level.
@@ -26,8 +31,9 @@ class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     detector : estimator
         A detector with ``fit`` and ``score_samples`` or ``decision_function``: scikit-learn's
-        (higher = more nominal) or PyOD's (higher = more anomalous). It is cloned; its own threshold
-        and its ``contamination`` play no part.
+        (higher = more nominal) or PyOD's (higher = more anomalous), alone or at the end of a
+        pipeline. It is cloned; its own threshold and its ``contamination`` play no part. It is
+        given rows as a float64 array without column names, missing values or text.
     alpha : float, default=0.05
         False-alarm level of ``predict(X)``.
     calibration : {"split", "train", "cross"}, default="split"
@@ -86,43 +92,84 @@ class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         ]
         detector.set_params(**{name: rng.randint(2**31 - 1) for name in unseeded})
         detector.fit(rows)
-        _require_scores(detector)
         self.detector_ = detector
-        self.scores_rows_alone_ = not _is_batch_independent(detector, rows[:_N_PROBED])
+        self._sign = _orientation(detector)
+        self.scores_rows_alone_ = not _is_batch_independent(
+            self._raw_scores, rows[:_N_PROBED], self
+        )
         if self.scores_rows_alone_:
             warn_user(
                 f"{type(detector).__name__} scores a row differently in different batches, which "
                 "voids p-values; rows are scored one at a time instead, which is slower."
             )
+        training_scores = self._raw_scores(rows[:_MAX_ROWS_FOR_UNIT])
+        self._unit = _RELATIVE_UNIT * float(np.ptp(training_scores[np.isfinite(training_scores)]))
 
     def _scores(self, rows: FloatArray) -> FloatArray:
         if self.scores_rows_alone_:
-            return _scores_one_by_one(self.detector_, rows)
-        return _nominal_scores(self.detector_, rows)
+            scores = _one_by_one(self._raw_scores, rows)
+        else:
+            scores = self._raw_scores(rows)
+        # Other libraries round a row's score differently in different batches; on a coarser grid
+        # a row ties with its own duplicates, as it must.
+        return np.round(scores / self._unit) * self._unit if self._unit > 0.0 else scores
+
+    def _raw_scores(self, rows: FloatArray) -> FloatArray:
+        """Scores, higher = more nominal, whichever way the detector's own convention points."""
+        detector = self.detector_
+        if hasattr(detector, "score_samples"):
+            return np.asarray(detector.score_samples(rows), dtype=np.float64)
+        return self._sign * np.asarray(detector.decision_function(rows), dtype=np.float64)
 
 
-def _require_scores(detector: Any) -> None:
-    if hasattr(detector, "score_samples") or hasattr(detector, "decision_function"):
-        return
+def _orientation(detector: Any) -> float:
+    """+1 where a higher decision means more nominal (scikit-learn), -1 where less so (PyOD)."""
+    if hasattr(detector, "score_samples"):
+        return 1.0
+    innermost = _innermost(detector)
+    if hasattr(detector, "decision_function"):
+        if isinstance(innermost, OutlierMixin):
+            return 1.0
+        if hasattr(innermost, "decision_scores_"):  # what every fitted PyOD detector has
+            return -1.0
     raise TypeError(
-        f"{type(detector).__name__} has neither score_samples nor decision_function for new rows. "
-        "LocalOutlierFactor has them with novelty=True."
+        f"{type(innermost).__name__} is no scikit-learn or PyOD detector that can score new rows. "
+        "LocalOutlierFactor can with novelty=True."
     )
 
 
-def _is_batch_independent(detector: Any, rows: FloatArray) -> bool:
-    together, alone = _nominal_scores(detector, rows), _scores_one_by_one(detector, rows)
-    return np.allclose(together, alone, rtol=1e-6, atol=1e-9)
+def _innermost(detector: Any) -> Any:
+    """The detector inside pipelines and searches."""
+    while True:
+        if hasattr(detector, "steps"):
+            detector = detector.steps[-1][1]
+        elif hasattr(detector, "best_estimator_"):
+            detector = detector.best_estimator_
+        else:
+            return detector
 
 
-def _scores_one_by_one(detector: Any, rows: FloatArray) -> FloatArray:
-    return np.array([_nominal_scores(detector, row[None])[0] for row in rows])
+def _is_batch_independent(
+    raw_scores: Callable[[FloatArray], FloatArray], rows: FloatArray, calibrated: Calibrated
+) -> bool:
+    name = type(_innermost(calibrated.detector_)).__name__
+    try:
+        together, alone = raw_scores(rows), _one_by_one(raw_scores, rows)
+    except Exception as error:
+        raise TypeError(
+            f"{name} cannot score a few rows, or one, by themselves, and so cannot be calibrated: "
+            f"{error}"
+        ) from error
+    if np.isnan(together).any() or np.isnan(alone).any():
+        raise TypeError(f"{name} gives NaN scores, and so cannot be calibrated.")
+    is_independent = np.allclose(together, alone, rtol=1e-6, atol=1e-9)
+    if not is_independent and np.ptp(alone) == 0.0:
+        raise TypeError(
+            f"{name} ranks rows only within their batch (alone they all score the same), and so "
+            "cannot be calibrated."
+        )
+    return is_independent
 
 
-def _nominal_scores(detector: Any, rows: FloatArray) -> FloatArray:
-    """Scores, higher = more nominal, whichever way the detector's own convention points."""
-    if hasattr(detector, "score_samples"):
-        return np.asarray(detector.score_samples(rows), dtype=np.float64)
-    decision = np.asarray(detector.decision_function(rows), dtype=np.float64)
-    # PyOD's detectors, whose decision grows with anomaly, are no OutlierMixin.
-    return decision if isinstance(detector, OutlierMixin) else -decision
+def _one_by_one(raw_scores: Callable[[FloatArray], FloatArray], rows: FloatArray) -> FloatArray:
+    return np.array([raw_scores(row[None])[0] for row in rows])

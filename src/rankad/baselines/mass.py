@@ -85,7 +85,10 @@ class MassAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             self.columns_.append(MassOfColumn.of(sample[:, column], column, self.level))
 
     def _scores(self, rows: FloatArray) -> FloatArray:
-        return np.asarray(np.mean([mass(rows) for mass in self.columns_], axis=0))
+        total = np.zeros(len(rows))
+        for mass in self.columns_:  # in this order for any batch, so that equal rows score equal
+            total += mass(rows)
+        return total / len(self.columns_)
 
 
 @dataclass(frozen=True, eq=False)

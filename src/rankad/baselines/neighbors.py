@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
 from rankad._typing import FloatArray
+from rankad._warnings import warn_user
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATIONS,
@@ -22,7 +23,7 @@ from rankad.statistics import (
     Statistic,
     neighbor_distances,
 )
-from rankad.statistics.neighbors import available_neighbors
+from rankad.statistics.neighbors import available_neighbors, row_means
 
 #: Constraints of the parameters that all detectors of this module have.
 _COMMON_CONSTRAINTS: dict[str, list[Any]] = {
@@ -52,6 +53,11 @@ class StatisticDetector(CalibratedDetectorMixin, BaseEstimator):  # type: ignore
         """The statistic that scores."""
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+        if self.n_neighbors >= len(rows):
+            warn_user(
+                f"n_neighbors={self.n_neighbors} lowered to {len(rows) - 1}: "
+                f"there are only {len(rows)} training rows."
+            )
         self.scaler_ = fitted_scaler(self.scaler, rows)
         self.points_ = scaled(self.scaler_, rows)
         self.statistic_ = self._statistic(rng)
@@ -184,7 +190,8 @@ class SummedNeighborDistance:
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
         with np.errstate(over="ignore"):
-            return np.asarray(-(distances[:, -self.n_summed :] ** self.power).sum(axis=1))
+            powers = distances[:, -self.n_summed :] ** self.power
+        return np.asarray(-row_means(powers) * powers.shape[1])
 
 
 class BPKNNG(KLPE):
@@ -240,4 +247,6 @@ class BPKNNG(KLPE):
 
     def _statistic(self, rng: np.random.RandomState) -> Statistic:
         n_summed = self.n_neighbors if self.n_summed is None else self.n_summed
+        if n_summed > self.n_neighbors:
+            raise ValueError(f"n_summed={n_summed} must be at most n_neighbors={self.n_neighbors}.")
         return SummedNeighborDistance(self.n_neighbors, n_summed, self.power, self.n_jobs)

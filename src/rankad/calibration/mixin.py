@@ -77,7 +77,12 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         scores : ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "reference_")
-        return self._scores(scoring_rows(self, X))
+        scores = self._scores(scoring_rows(self, X))
+        if np.isnan(scores).any():
+            raise ValueError(
+                f"{self} has no score for row {int(np.isnan(scores).argmax())}: it came out as NaN."
+            )
+        return scores
 
     def p_values(self, X: ArrayLike) -> FloatArray:
         """p-value of each row: small = anomalous.

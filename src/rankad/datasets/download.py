@@ -3,8 +3,10 @@
 import hashlib
 import os
 import re
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
@@ -16,6 +18,11 @@ from urllib.request import Request, urlopen
 
 from rankad._progress import logger, track
 from rankad.datasets.errors import DownloadError
+
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None  # type: ignore[assignment]
 
 _BLOCK_BYTES = 2**16
 
@@ -69,8 +76,28 @@ def download(remote: RemoteFile, target: Path, patience: Patience | None = None)
     DownloadError
         Where the file is not to be had, with the address and the reason.
     """
-    patience = patience or Patience()
     target.parent.mkdir(parents=True, exist_ok=True)
+    with _sole_writer(target):
+        if not target.exists():  # another process may have brought it meanwhile
+            _download(remote, target, patience or Patience())
+    return target
+
+
+@contextmanager
+def _sole_writer(target: Path) -> Iterator[None]:
+    """Wait until no other process of this machine downloads the same file, where it has locks."""
+    if fcntl is None:
+        yield
+        return
+    key = hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:16]
+    # Beside the file a lock could not be removed without a race; in the temporary folder it may
+    # stay.
+    with Path(tempfile.gettempdir(), f"rankad-{key}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _download(remote: RemoteFile, target: Path, patience: Patience) -> None:
     part = target.with_name(target.name + ".part")
     for attempt in range(1, patience.n_attempts + 1):
         try:
@@ -85,7 +112,6 @@ def download(remote: RemoteFile, target: Path, patience: Patience | None = None)
             time.sleep(patience.wait_s * 2 ** (attempt - 1))
     _verify(remote, part)
     part.replace(target)
-    return target
 
 
 def _may_pass(error: Exception) -> bool:

@@ -6,6 +6,8 @@ import zlib
 from http.client import HTTPException
 from pathlib import Path
 
+from sklearn.datasets import get_data_home
+
 from rankad._progress import logger
 from rankad.datasets.dataset import Dataset, LabeledRows
 from rankad.datasets.errors import (
@@ -43,7 +45,7 @@ def cache_folder() -> Path:
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "rankad"
+    return (Path(base).expanduser() if base else Path.home() / ".cache") / "rankad"
 
 
 def load(
@@ -98,9 +100,9 @@ def load(
     """
     entry = _entry(name)
     folders = _folders(folder)
-    path = _find(name, folders)
-    if path is not None:
-        return entry.dataset(_verified(entry, path))
+    paths = _find(name, folders)
+    if paths:
+        return entry.dataset(_first_verified(entry, paths))
     if not download:
         raise MissingDatasetError(
             f"No {name}.npz in {', '.join(map(str, folders))}. Download it with "
@@ -110,7 +112,7 @@ def load(
 
 
 def _entry(name: str) -> RealSet:
-    if name in REAL_SETS:
+    if isinstance(name, str) and name in REAL_SETS:
         return REAL_SETS[name]
     near = difflib.get_close_matches(str(name).lower(), REAL_SETS, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
@@ -131,13 +133,24 @@ def _folders(folder: str | os.PathLike[str] | None) -> list[Path]:
     return [*folders, cache_folder()]
 
 
-def _find(name: str, folders: list[Path]) -> Path | None:
-    """The set's file in the first folder that has it, or one level below."""
+def _find(name: str, folders: list[Path]) -> list[Path]:
+    """The set's files, or namesakes, in the first folder that has any, or one level below."""
     for folder in folders:
-        for pattern in (f"{name}.npz", f"*/{name}.npz"):
-            if found := sorted(folder.glob(pattern)):
-                return found[0]
-    return None
+        found = [*sorted(folder.glob(f"{name}.npz")), *sorted(folder.glob(f"*/{name}.npz"))]
+        if found:
+            return found
+    return []
+
+
+def _first_verified(entry: RealSet, paths: list[Path]) -> LabeledRows:
+    """Rows of the first file that is the set; where none is, what is wrong with the first."""
+    faults = []
+    for path in paths:
+        try:
+            return _verified(entry, path)
+        except CorruptDatasetError as error:
+            faults.append(error)
+    raise faults[0]
 
 
 def _verified(entry: RealSet, path: Path) -> LabeledRows:
@@ -178,6 +191,9 @@ def _fetched(entry: RealSet, folder: Path, uci_url: str) -> LabeledRows:
     except ValueError as error:
         for file in set(entry.source.files(folder)) - set(by_hand):
             file.unlink(missing_ok=True)
+        if not entry.source.files(folder):
+            home = get_data_home()
+            raise ValueError(f"{error} If a copy in {home} is bad, delete it there.") from error
         if not by_hand:
             raise
         found = ", ".join(map(str, by_hand))

@@ -18,6 +18,9 @@ from rankad._typing import FloatArray, IntArray
 from rankad.exceptions import NoPairsError
 from rankad.preferences.levels import rank_counts
 
+#: Weights that depend on both levels make a block of each two levels.
+_MAX_WEIGHTED_LEVELS = 100
+
 #: Weight of a pair, from the levels of the preferred and of the other point.
 PairWeight = Callable[[int, int], float]
 
@@ -108,6 +111,10 @@ def rank_gap_preferences(statistic: FloatArray, min_rank_gap: float) -> Preferen
 def _weighted_level_preferences(
     values: list[int], points: Sequence[IntArray], weight: PairWeight
 ) -> Preferences:
+    if len(values) > _MAX_WEIGHTED_LEVELS:
+        raise ValueError(
+            f"Pair weights need few levels, at most {_MAX_WEIGHTED_LEVELS}; got {len(values)}."
+        )
     blocks = []
     for upper in range(1, len(values)):
         for lower in range(upper):

@@ -29,6 +29,12 @@ class PreferenceScheme:
     min_rank_gap: float | None = None
     pair_weight: PairWeight | None = None
 
+    def __post_init__(self) -> None:
+        if self.min_rank_gap is not None and self.pair_weight is not None:
+            raise ValueError(
+                "pair_weight weighs pairs of levels; with min_rank_gap there are none. Give one."
+            )
+
     def __call__(self, statistic: FloatArray) -> Preferences:
         """Preferences among points with these statistics."""
         if self.min_rank_gap is not None:

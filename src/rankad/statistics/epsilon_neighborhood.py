@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from rankad._typing import FloatArray, IntArray
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_sample
 
 #: Rows that the radius is chosen on, and rows of one block of distances.
 _MAX_ROWS_FOR_RADIUS = 2000
@@ -30,6 +30,10 @@ class EpsilonNeighborhood:
     radius: float | None = None
     n_jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.radius is not None and not self.radius >= 0.0:
+            raise ValueError(f"radius must not be negative; got {self.radius}.")
+
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
         """Statistic of each point among the others, or among the rows of ``reference``."""
         pool = points if reference is None else reference
@@ -37,7 +41,7 @@ class EpsilonNeighborhood:
         counts = _counts_within(points, pool, radius) - (reference is None)
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         kth = neighbor_distances(points, n_neighbors, reference, self.n_jobs)[:, -1]
-        return np.asarray(counts - kth / (kth + radius) if radius > 0 else counts - kth)
+        return np.asarray(counts - kth / (kth + (radius or 1.0)))
 
 
 def _counts_within(points: FloatArray, pool: FloatArray, radius: float) -> IntArray:
@@ -51,9 +55,9 @@ def _counts_within(points: FloatArray, pool: FloatArray, radius: float) -> IntAr
 
 def _typical_radius(pool: FloatArray, n_neighbors: int) -> float:
     """Radius within which the rows of ``pool`` have ``n_neighbors`` others in the mean."""
-    step = -(-len(pool) // _MAX_ROWS_FOR_RADIUS)
-    distances = np.sort(cdist(pool[::step], pool).ravel())
-    n_rows = len(pool[::step])
+    rows = row_sample(pool, _MAX_ROWS_FOR_RADIUS)
+    distances = np.sort(cdist(rows, pool).ravel())
+    n_rows = len(rows)
     # The first n_rows distances are those of the rows to themselves. Halfway between two distances,
     # so that rounding cannot move any of them across.
     last_within = min(n_rows * (1 + n_neighbors), len(distances)) - 1

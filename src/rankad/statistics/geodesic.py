@@ -12,6 +12,7 @@ from rankad.statistics.neighbors import (
     distinct_rows,
     nearest_rows,
     repeat_sorted,
+    row_means,
 )
 
 
@@ -20,9 +21,9 @@ class GeodesicNeighborDistance:
     """Minus the mean distance to the K nearest neighbors, measured along the neighbor graph.
 
     The graph joins each point to its ``n_graph_neighbors`` nearest (default: half of K, at least
-    2); they must be fewer than K, or the K nearest along the graph are simply the K nearest. Where
-    a point's component of the graph holds fewer than K others, those beyond its reach count as
-    twice the largest distance found anywhere.
+    2). With K or more of them the K nearest along the graph are simply the K nearest. Where a
+    point's component of the graph holds fewer than K others, those beyond its reach count as twice
+    the largest distance found among the training points.
 
     >>> bent = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.1]])
     >>> GeodesicNeighborDistance(n_neighbors=3, n_graph_neighbors=1)(bent).round(2)
@@ -33,35 +34,42 @@ class GeodesicNeighborDistance:
     n_graph_neighbors: int | None = None
     n_jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.n_graph_neighbors is not None and self.n_graph_neighbors < 1:
+            raise ValueError(f"n_graph_neighbors must be positive; got {self.n_graph_neighbors}.")
+
+    @property
+    def _n_edges(self) -> int:
+        return self.n_graph_neighbors or max(2, self.n_neighbors // 2)
+
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
         """Statistic of each point among the others, or among the rows of ``reference``."""
         n_wanted = min(self.n_neighbors, available_neighbors(points, reference))
         distinct = distinct_rows(points if reference is None else reference)
-        n_edges = self.n_graph_neighbors or max(2, self.n_neighbors // 2)
-        graph = _neighbor_graph(distinct.rows, n_edges, self.n_jobs)
+        graph = _neighbor_graph(distinct.rows, self._n_edges, self.n_jobs)
         nearest, distances = _geodesic_nearest(*graph, min(n_wanted + 1, len(distinct.rows)))
+        out_of_reach = 2.0 * distances[nearest >= 0].max(initial=0.0)
         multiplicities = np.where(nearest >= 0, distinct.counts[nearest], 0)
         if reference is None:
             multiplicities[:, 0] -= 1  # each row's first nearest is itself
         else:
             nearest, distances = self._from_outside(points, distinct.rows, nearest, distances)
             multiplicities = np.where(nearest >= 0, distinct.counts[nearest], 0)
-        beyond = np.full(len(nearest), n_wanted)
-        largest = distances[nearest >= 0].max(initial=0.0)
+        farthest = np.where(nearest >= 0, distances, 0.0).max(axis=1)
+        stand_in = np.maximum(out_of_reach, farthest)  # sorts behind all that were found
         found = repeat_sorted(
-            np.c_[np.where(nearest >= 0, distances, np.inf), np.full(len(nearest), 2.0 * largest)],
-            np.c_[multiplicities, beyond],
+            np.c_[np.where(nearest >= 0, distances, np.inf), stand_in],
+            np.c_[multiplicities, np.full(len(nearest), n_wanted)],
             n_wanted,
         )
-        values = -found.mean(axis=1)
+        values = -row_means(found)
         return np.asarray(values[distinct.inverse] if reference is None else values)
 
     def _from_outside(
         self, points: FloatArray, rows: FloatArray, nearest: IntArray, distances: FloatArray
     ) -> tuple[IntArray, FloatArray]:
         """Geodesic neighbors of new points: one step to a near row, then along the graph."""
-        n_edges = min(self.n_graph_neighbors or max(2, self.n_neighbors // 2), len(rows))
-        doors, steps = nearest_rows(rows, points, n_edges, self.n_jobs)
+        doors, steps = nearest_rows(rows, points, min(self._n_edges, len(rows)), self.n_jobs)
         reached = nearest[doors].reshape(len(points), -1)
         lengths = (steps[:, :, None] + distances[doors]).reshape(len(points), -1)
         lengths = np.where(reached >= 0, lengths, np.inf)

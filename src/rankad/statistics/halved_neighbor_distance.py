@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankad._typing import FloatArray
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,10 @@ class HalvedNeighborDistance:
     n_halvings: int = 10
     n_jobs: int | None = None
     random_state: int | None = 0
+
+    def __post_init__(self) -> None:
+        if self.n_halvings < 0:
+            raise ValueError(f"n_halvings must not be negative; got {self.n_halvings}.")
 
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
         """Statistic of each point among the others, or among the rows of ``reference``."""
@@ -53,4 +57,4 @@ class HalvedNeighborDistance:
         columns = np.minimum(wanted, n_available) - 1
         n_neighbors = int(columns[-1]) + 1
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
-        return np.asarray(-distances[:, columns].mean(axis=1))
+        return -row_means(distances[:, columns])

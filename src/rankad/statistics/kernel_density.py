@@ -7,7 +7,12 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from rankad._typing import FloatArray
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+from rankad.statistics.neighbors import (
+    available_neighbors,
+    distinct_rows,
+    neighbor_distances,
+    row_sample,
+)
 
 #: Rows that the bandwidth is chosen on, and rows of one block of distances.
 _MAX_ROWS_FOR_BANDWIDTH = 1000
@@ -34,6 +39,10 @@ class KernelDensity:
     bandwidth: float | None = None
     n_jobs: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.bandwidth is not None and not self.bandwidth > 0.0:
+            raise ValueError(f"bandwidth must be positive; got {self.bandwidth}.")
+
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
         """Statistic of each point among the others, or among the rows of ``reference``."""
         pool = points if reference is None else reference
@@ -43,18 +52,24 @@ class KernelDensity:
         return _log_kernel_sums(points, pool, bandwidth, leave_out=reference is None)
 
     def _most_likely_bandwidth(self, pool: FloatArray) -> float:
-        step = -(-len(pool) // _MAX_ROWS_FOR_BANDWIDTH)
-        rows = pool[::step]
-        n_neighbors = min(self.n_neighbors, available_neighbors(rows))
-        scale = float(neighbor_distances(rows, n_neighbors, None, self.n_jobs).mean())
+        rows = row_sample(pool, _MAX_ROWS_FOR_BANDWIDTH)
+        scale = self._mean_neighbor_distance(rows)
+        if scale == 0.0:  # every row has K copies: measure between the distinct ones
+            scale = self._mean_neighbor_distance(distinct_rows(rows).rows)
         if scale == 0.0:
-            return 1.0  # all rows equal: any bandwidth gives the same order
+            return 1.0  # a single distinct row: any bandwidth gives the same order
         bandwidths = scale * _RELATIVE_BANDWIDTHS
         likelihoods = [
             _log_kernel_sums(rows, rows, h, leave_out=True).mean() - rows.shape[1] * np.log(h)
             for h in bandwidths
         ]
         return float(bandwidths[np.argmax(likelihoods)])
+
+    def _mean_neighbor_distance(self, rows: FloatArray) -> float:
+        n_neighbors = min(self.n_neighbors, available_neighbors(rows))
+        if n_neighbors == 0:
+            return 0.0
+        return float(neighbor_distances(rows, n_neighbors, None, self.n_jobs).mean())
 
 
 def _log_kernel_sums(

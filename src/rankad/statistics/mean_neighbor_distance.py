@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from rankad._typing import FloatArray
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
 
 
 @dataclass(frozen=True)
@@ -14,6 +12,7 @@ class MeanNeighborDistance:
 
     Where there are fewer than ``n_neighbors`` other points, all of them are used.
 
+    >>> import numpy as np
     >>> statistic = MeanNeighborDistance(n_neighbors=2)
     >>> statistic(np.array([[0.0], [1.0], [3.0]]))
     array([-2. , -1.5, -2.5])
@@ -28,4 +27,4 @@ class MeanNeighborDistance:
         """Statistic of each point among the others, or among the rows of ``reference``."""
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
-        return np.asarray(-distances.mean(axis=1))
+        return -row_means(distances)

@@ -85,6 +85,21 @@ def neighbor_distances(
     return nearest[distinct.inverse] if among_themselves else nearest
 
 
+def row_sample(points: FloatArray, n_most: int) -> FloatArray:
+    """At most ``n_most`` rows, drawn at random, always the same ones, where there are more."""
+    if len(points) <= n_most:
+        return points
+    return points[np.random.RandomState(0).choice(len(points), n_most, replace=False)]
+
+
+def row_means(columns: FloatArray) -> FloatArray:
+    """Mean of each row, added column by column: a row's mean is the same in every batch."""
+    total = np.zeros(len(columns))
+    for column in columns.T:
+        total += column
+    return np.asarray(total / max(columns.shape[1], 1))
+
+
 def available_neighbors(points: FloatArray, reference: FloatArray | None = None) -> int:
     """How many neighbors a point can have: the others, or all rows of ``reference``."""
     return len(points) - 1 if reference is None else len(reference)
