@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -39,6 +40,14 @@ def assert_complete(target):
 
 def test_a_plain_download(server, remote, target):
     assert download(remote, target) == target
+    assert_complete(target)
+    assert server.ranges_asked == [None]
+
+
+def test_several_at_once_download_the_file_once(server, remote, target):
+    with ThreadPoolExecutor(4) as pool:
+        targets = list(pool.map(lambda _: download(remote, target), range(4)))
+    assert targets == [target] * 4
     assert_complete(target)
     assert server.ranges_asked == [None]
 

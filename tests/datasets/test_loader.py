@@ -285,3 +285,14 @@ def test_the_cache_folder_follows_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert datasets.cache_folder() == tmp_path / ".cache" / "rankad"
+
+
+def test_a_namesake_does_not_hide_the_set(toy, tmp_path):
+    write_rows(tmp_path / "a_foreign" / "toy.npz", LabeledRows(TOY.X + 1.0, TOY.y))
+    write_rows(tmp_path / "b_right" / "toy.npz", TOY)
+    assert_is_toy(load("toy", tmp_path, download=False))
+
+
+def test_a_name_that_is_no_name_is_unknown():
+    with pytest.raises(UnknownDatasetError, match="No data set is called"):
+        load([])
