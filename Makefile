@@ -42,4 +42,6 @@ wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment
 	cd dist && ../.wheel-venv/bin/python ../examples/demo.py --check
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .wheel-venv build dist demo.png .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .wheel-venv build dist demo.png .coverage .hypothesis .import_linter_cache
+	rm -rf .pytest_cache .mypy_cache .ruff_cache
+	find src tests -name __pycache__ -prune -exec rm -rf {} +

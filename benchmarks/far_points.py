@@ -1,4 +1,4 @@
-"""What p-value a far point gets: by the paper, with the anchor, and with the far field as well.
+"""What p-value a far point gets: with no anchor (the paper), with it, and with the far field too.
 
 Prints the figures of docs/theory.md and draws them:
 
@@ -17,7 +17,7 @@ from rankad.calibration import HeldOutScores
 from rankad.datasets import perpendicular_gaussians
 from rankad.kernels import FarField
 
-VARIANTS = {"paper": "C3", "anchor": "C1", "anchor and far field": "C0"}
+VARIANTS = {"no anchor": "C3", "anchor": "C1", "anchor and far field": "C0"}
 REFERENCE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 80_000)
 DEAD_KERNELS = (1e-3, 1e-6, 1e-12, 1e-30, 1e-300)
 
@@ -80,7 +80,7 @@ def draw(path: str, set_name: str) -> None:
     along.set(xscale="log", yscale="log", xlabel="distance from a cluster's center (its sd is 1)")
     along.set(ylabel="p-value", title="Walking away from the data of Fig. 2")
     far = far_p_values(set_name)
-    sizes = np.array(REFERENCE_SIZES[: len(far["paper"])])
+    sizes = np.array(REFERENCE_SIZES[: len(far["no anchor"])])
     for label, color in VARIANTS.items():
         growing.plot(sizes, far[label], "o-", color=color, label=label)
     growing.plot(sizes, 1 / (sizes + 1), "k--", lw=1, label="1 / (n + 1), the least possible")

@@ -63,6 +63,15 @@ def test_the_constructors_alpha_is_the_default_level(nominal, new):
     assert detector.offset_ == np.sort(detector.reference_.scores)[int(0.2 * 61) - 1]
 
 
+def test_alpha_can_be_set_after_fitting(detector, new):
+    detector.set_params(alpha=0.3)
+    assert_array_equal(detector.predict(new), detector.predict(new, alpha=0.3))
+    assert_array_equal(detector.decision_function(new) < 0, detector.p_values(new) <= 0.3)
+    detector.set_params(alpha=7)
+    with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
+        detector.predict(new)
+
+
 def test_an_explicit_alpha_too_fine_is_refused_with_the_smallest(detector, new):
     with pytest.raises(UnresolvableAlphaError, match=r"smallest possible alpha is 0\.01639.*999"):
         detector.predict(new, alpha=0.001)

@@ -8,7 +8,8 @@ import rankad
 
 
 def test_the_public_names_are_these():
-    assert dir(rankad) == ["KernelExpansion", "RankAD", "__version__"]
+    names = "KernelExpansion RankAD __version__ baselines datasets exceptions metrics statistics"
+    assert dir(rankad) == names.split()
     for name in dir(rankad):
         assert getattr(rankad, name) is not None
 

@@ -12,6 +12,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rankad import baselines as baselines
+    from rankad import datasets as datasets
+    from rankad import exceptions as exceptions
+    from rankad import metrics as metrics
+    from rankad import statistics as statistics
     from rankad.detector import RankAD as RankAD
     from rankad.kernels import KernelExpansion as KernelExpansion
 
@@ -19,13 +24,25 @@ __version__ = "0.1.0"
 
 #: Public names and the modules they live in, imported when first used: ``import rankad`` is fast.
 _HOMES = {"RankAD": "rankad.detector", "KernelExpansion": "rankad.kernels"}
+_MODULES = ("baselines", "datasets", "exceptions", "metrics", "statistics")
 
-__all__ = ["KernelExpansion", "RankAD", "__version__"]
+__all__ = [
+    "KernelExpansion",
+    "RankAD",
+    "__version__",
+    "baselines",
+    "datasets",
+    "exceptions",
+    "metrics",
+    "statistics",
+]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"rankad.{name}")
     raise AttributeError(f"module 'rankad' has no attribute {name!r}")
 
 

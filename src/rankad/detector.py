@@ -70,7 +70,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Levels that the ranks are quantized to; rows are preferred to those of lower levels. None
         gives every distinct rank its own.
     min_rank_gap : float, optional
-        Prefer rows whose ranks, between 0 and 1, are larger by at least this, instead of levels.
+        Prefer rows whose ranks, between 0 and 1, are larger by at least this, instead of levels
+        (``n_levels`` is then not used).
     pair_weight : callable, optional
         Weight of a pair, from the levels of the preferred and of the other row: the w_ij of
         eq. (8). By default 1. Needs levels, at most 100 of them.
@@ -79,7 +80,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     anchor : float, default=1.0
         Weight of a virtual point at infinity that every training row must outrank, in units of all
         other pairs together. It makes far points anomalous, and brings the far field of `scorer_`.
-        0 is the paper: a point far from all data then gets a middling rank.
+        0 is the paper: a point far from all data may then get a middling rank.
     C : float, "rule" or "cv", default="rule"
         Weight of the loss. The rule is 8 / n.
     sigma : float, "rule" or "cv", default="rule"
@@ -91,7 +92,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     cv : int, cross-validation splitter or iterable of splits, default=4
         Folds for "cv".
     n_centers : {"auto", None}, default="auto"
-        Candidates for the kernel's centers: all training rows. Those in no active pair drop out.
+        Candidates for the kernel's centers. Both values take all training rows; those in no active
+        pair drop out.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"

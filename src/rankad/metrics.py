@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
@@ -150,6 +150,7 @@ def excess_mass_curve(
 
 def _as_positives(is_anomaly: ArrayLike, scores: ArrayLike) -> tuple[IntArray, FloatArray]:
     """Labels and scores the way scikit-learn wants them: the positives score high."""
+    check_consistent_length(is_anomaly, scores)
     labels = np.asarray(is_anomaly)
     if not np.isin(labels, (0, 1)).all() or labels.min() == labels.max():
         raise ValueError("Labels must be 0 (nominal) and 1 (anomaly), and hold both.")

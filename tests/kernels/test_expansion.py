@@ -113,3 +113,4 @@ def test_an_expansion_is_frozen_and_pickles(expansion, rng):
     points = rng.normal(size=(5, 3))
     assert_array_equal(pickle.loads(pickle.dumps(expansion))(points), expansion(points))
     assert expansion.n_centers == 40
+    assert repr(expansion) == "KernelExpansion(40 centers, 3 features, sigma=0.8, float64)"

@@ -138,6 +138,7 @@ def test_too_few_iterations_are_reported(rng):
     assert solution.status is Status.MAX_ITER
     assert solution.n_iter == 1
     assert "raise max_iter" in solution.status.value
+    assert repr(solution).startswith("Solution(MAX_ITER after 1 iterations, objective=")
 
 
 def test_the_end_of_floating_point_is_reported(rng):

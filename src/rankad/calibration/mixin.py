@@ -31,7 +31,6 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
     calibration_size: float
     random_state: Any
     reference_: ReferenceScores
-    offset_: float
 
     if TYPE_CHECKING:
 
@@ -64,6 +63,15 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         _forget_fit(self)
         self.__dict__.update(attempt.__dict__)
         return self
+
+    @property
+    def offset_(self) -> float:
+        """Score below which a row is an anomaly at the level ``alpha``, even if set after ``fit``.
+
+        Minus infinity where the reference cannot resolve the level: nothing alarms.
+        """
+        check_is_fitted(self, "reference_")
+        return self.reference_.threshold(_require_level(self.alpha))
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Score of each row: higher = more nominal.
@@ -166,7 +174,6 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
 
     def _set_reference(self, reference: ReferenceScores) -> None:
         self.reference_ = reference
-        self.offset_ = reference.threshold(self.alpha)
         if self.offset_ == -np.inf:
             warn_user(
                 f"alpha={self.alpha} is finer than {reference.size} reference points can resolve: "
@@ -175,15 +182,19 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
             )
 
     def _explicit_threshold(self, alpha: Any) -> float:
-        if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
-            raise ValueError(f"alpha must be a number between 0 and 1, exclusive; got {alpha!r}.")
-        threshold = self.reference_.threshold(float(alpha))
+        threshold = self.reference_.threshold(_require_level(alpha))
         if threshold == -np.inf:
             raise UnresolvableAlphaError(
                 f"alpha={alpha} is finer than {self.reference_.size} reference points can resolve."
                 f" {_remedy(self.reference_, float(alpha))}"
             )
         return threshold
+
+
+def _require_level(alpha: Any) -> float:
+    if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
+        raise ValueError(f"alpha must be a number between 0 and 1, exclusive; got {alpha!r}.")
+    return float(alpha)
 
 
 def _forget_fit(detector: CalibratedDetectorMixin) -> None:

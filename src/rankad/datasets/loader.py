@@ -122,8 +122,8 @@ def _entry(name: str) -> RealSet:
 
 
 def _folders(folder: str | os.PathLike[str] | None) -> list[Path]:
-    """Where to look, in this order; a folder that the user names must exist."""
-    named = {"folder": folder, DATA_VARIABLE: os.environ.get(DATA_VARIABLE)}
+    """Where to look, in this order; the folder that the user names must exist."""
+    named = {"folder": folder} if folder else {DATA_VARIABLE: os.environ.get(DATA_VARIABLE)}
     folders = []
     for what, value in named.items():
         if value:

@@ -47,7 +47,7 @@ class FarField:
         return np.where(nearest > self.radius, self.floor - nearest**2, sums)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelExpansion:
     """``g(x) = sum_j weights_j exp(-|x - centers_j|^2 / sigma^2)``: arrays in, scores out.
 
@@ -103,6 +103,13 @@ class KernelExpansion:
             frozen = getattr(self, name).copy()
             frozen.setflags(write=False)
             object.__setattr__(self, name, frozen)
+
+    def __repr__(self) -> str:
+        n_centers, n_features = self.centers.shape
+        return (
+            f"KernelExpansion({n_centers} centers, {n_features} features, sigma={self.sigma:.4g}, "
+            f"{self.centers.dtype})"
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -14,7 +14,7 @@ class Status(Enum):
     STALLED = "no further progress in floating point; lower C or sigma, or raise tol"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Minimizer of ``1/2 a'Ka + C loss(Ka)``.
 
@@ -49,3 +49,9 @@ class Solution:
     error_bound: float
     n_iter: int
     status: Status
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status.name} after {self.n_iter} iterations, "
+            f"objective={self.objective:.6g}, error_bound={self.error_bound:.2g})"
+        )
