@@ -278,7 +278,7 @@ def test_progress_is_logged_where_asked(nominal, caplog, monkeypatch):
     assert "ranking 180 rows of 3 columns" in text
     assert "cross-validation: 3 of 3" in text
     assert "training the ranker" in text
-    assert "calibrating on 60 rows" in text
+    assert "calibrated on 60 rows" in text
 
 
 def test_float32_is_used_where_it_moves_no_p_value(nominal, new):
@@ -425,3 +425,11 @@ def test_the_papers_other_choices_train_a_detector(params, nominal):
     scores, expected = detector.score_samples(nominal), plain.score_samples(nominal)
     assert (scores != expected).any()
     assert spearmanr(scores, expected).statistic > 0.6
+
+
+def test_no_choice_is_made_by_looking_at_the_held_out_rows(nominal, monkeypatch):
+    looked_at = []
+    monkeypatch.setattr(RankAD, "_settle", lambda self, rows: looked_at.append(rows))
+    detector = RankAD(random_state=0).fit(nominal)
+    assert len(looked_at) == 1
+    assert_allclose(looked_at[0].mean(axis=0), detector.scaler_.mean_)

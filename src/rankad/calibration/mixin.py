@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankad._progress import progress_shown
+from rankad._progress import logger, progress_shown
 from rankad._typing import FloatArray, IntArray
 from rankad._validation import scoring_rows, training_rows
 from rankad._warnings import warn_user
@@ -60,6 +60,7 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
             rows = training_rows(attempt, X)
             rng = check_random_state(self.random_state)
             attempt._set_reference(CALIBRATIONS[self.calibration](attempt, rows, rng))
+            logger.info("calibrated on %d rows", attempt.reference_.size)
         _forget_fit(self)
         self.__dict__.update(attempt.__dict__)
         return self

@@ -44,14 +44,16 @@ class Learner(Protocol):
         """Copy that will learn from a part of the rows."""
 
     def _settle(self, rows: FloatArray) -> None:
-        """Make any choice that depends on the reference rows, before they are scored."""
+        """Make any choice that depends on scores, by those of rows that were learned from."""
 
 
 def split(detector: Learner, rows: FloatArray, rng: np.random.RandomState) -> ReferenceScores:
     """Learn from some rows, compare with the others: the exact guarantee."""
     training, held_out = _held_out_split(len(rows), detector.calibration_size, rng)
     detector._learn(rows[training], rng)
-    detector._settle(rows[held_out])
+    # Not from the held-out rows: a score chosen by looking at them would no longer treat them and
+    # new rows alike.
+    detector._settle(rows[training])
     return HeldOutScores.of(detector._scores(rows[held_out]))
 
 
