@@ -1,5 +1,7 @@
 """RankAD: the detector, composed of the stages; `_learn` reads as Algorithm 1."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 

@@ -5,6 +5,8 @@ With labels: `auc`, `partial_auc`, `average_precision`, `power`. With preference
 `excess_mass_curve`, by how small the level sets of the score are for the mass they hold.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Calibrated p-values for any other detector."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar

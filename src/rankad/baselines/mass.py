@@ -1,5 +1,7 @@
 """massAD: mass estimation in one dimension at a time (Ting, Zhou, Liu and Tan, 2010)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -100,7 +102,7 @@ class MassOfColumn:
     masses: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, column: int, level: int) -> "MassOfColumn":
+    def of(cls, values: FloatArray, column: int, level: int) -> MassOfColumn:
         """Estimate from a subsample's values; borders lie halfway between neighboring values."""
         distinct, counts = np.unique(values, return_counts=True)
         middles = distinct[:-1] + 0.5 * np.diff(distinct)

@@ -1,5 +1,7 @@
 """Detectors by nearest neighbors: K-LPE, aK-LPE and BP-KNNG."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real

@@ -1,5 +1,7 @@
 """What every calibrated detector does: it learns, is given reference scores, and decides."""
 
+from __future__ import annotations
+
 from copy import copy
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self

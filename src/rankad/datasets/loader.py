@@ -1,5 +1,7 @@
 """Loading the paper's real sets by name: from a data folder, or by download."""
 
+from __future__ import annotations
+
 import difflib
 import os
 import zlib
