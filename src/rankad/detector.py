@@ -92,7 +92,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Grids for "cv"; by default the paper's 13 values of C and 21 widths, 2^-10 to 2^10 times the
         mean distance to the K nearest neighbors.
     cv : int, cross-validation splitter or iterable of splits, default=4
-        Folds for "cv".
+        Folds for "cv", of the rows that train: splits are of those, not of those held out.
     n_centers : {"auto", None}, default="auto"
         Candidates for the kernel's centers. Both values take all training rows; those in no active
         pair drop out.

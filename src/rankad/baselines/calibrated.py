@@ -96,12 +96,13 @@ class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         detector.fit(rows)
         self.detector_ = detector
         self._sign = _orientation(detector)
+        name = type(_innermost(detector)).__name__
         self.scores_rows_alone_ = not _is_batch_independent(
-            self._raw_scores, rows[:_N_PROBED], self
+            self._raw_scores, rows[:_N_PROBED], name
         )
         if self.scores_rows_alone_:
             warn_user(
-                f"{type(detector).__name__} scores a row differently in different batches, which "
+                f"{name} scores a row differently in different batches, which "
                 "voids p-values; rows are scored one at a time instead, which is slower."
             )
         training_scores = self._raw_scores(rows[:_MAX_ROWS_FOR_UNIT])
@@ -152,9 +153,9 @@ def _innermost(detector: Any) -> Any:
 
 
 def _is_batch_independent(
-    raw_scores: Callable[[FloatArray], FloatArray], rows: FloatArray, calibrated: Calibrated
+    raw_scores: Callable[[FloatArray], FloatArray], rows: FloatArray, name: str
 ) -> bool:
-    name = type(_innermost(calibrated.detector_)).__name__
+    """Whether rows score the same alone as together; refuse a detector that says nothing alone."""
     try:
         together, alone = raw_scores(rows), _one_by_one(raw_scores, rows)
     except Exception as error:
