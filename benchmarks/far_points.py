@@ -31,7 +31,7 @@ class Scored:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Scores with the detector's far field, or without."""
-        scorer = self.detector.scorer_
+        scorer = self.detector.expansion_
         if not self.far_field:
             scorer = replace(scorer, far_field=None)
         return scorer(self.detector.scaler_.transform(rows))
@@ -100,7 +100,7 @@ def radius_table() -> str:
         split = load_split(name, seed=0)
         detector = RankAD(random_state=0).fit(split.train)
         rows = detector.scaler_.transform(split.test)
-        scorer = detector.scorer_
+        scorer = detector.expansion_
         aucs.append(
             [
                 roc_auc_score(

@@ -119,7 +119,7 @@ def main() -> None:
     auc = roc_auc_score(is_benign, detector.score_samples(test))
     print(f"trained on {len(train)} benign rows ({detector.reference_.size} of them calibrate)")
     print(f"tested on {len(benign)} other benign and {len(malignant)} malignant rows\n")
-    print(f"AUC {auc:.3f}, {detector.scorer_.n_centers} kernel centers\n")
+    print(f"AUC {auc:.3f}, {detector.expansion_.n_centers} kernel centers\n")
     print("level asked   false alarms seen (95% range)   mean of 40 splits   malignant caught")
     mean_rates = mean_false_alarms(n_splits=40)
     for alpha, mean_rate in zip(ALPHAS, mean_rates, strict=True):

@@ -8,7 +8,12 @@ from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, ShuffleSplit
-from sklearn.preprocessing import MinMaxScaler, QuantileTransformer
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    QuantileTransformer,
+    StandardScaler,
+)
 
 from rankad import RankAD
 from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
@@ -135,7 +140,7 @@ def test_published_means_the_paper_to_the_letter(nominal):
     assert "split3_test_score" in published.cv_results_
     assert isinstance(published.reference_, TrainingScores)
     assert published.reference_.size == len(nominal)
-    assert published.scorer_.far_field is None
+    assert published.expansion_.far_field is None
     assert_array_equal(published.scaler_.transform(nominal), nominal)
     relative = np.unique(published.cv_results_["param_sigma"]) / published.mean_neighbor_distance_
     assert_allclose(relative, 2.0 ** np.arange(-10, 11))
@@ -195,7 +200,7 @@ def test_a_given_transformer_is_cloned(nominal):
 
 def test_without_scaler_columns_stay_as_they_are(nominal):
     detector = RankAD(scaler=None, random_state=0).fit(nominal)
-    assert all((nominal == center).all(axis=1).any() for center in detector.scorer_.centers)
+    assert all((nominal == center).all(axis=1).any() for center in detector.expansion_.centers)
 
 
 def test_the_scaler_learns_from_training_rows_only(nominal):
@@ -234,10 +239,37 @@ def test_training_ranks_are_the_papers(nominal, new):
     assert_allclose(detector.p_values(new), expected)
 
 
-def test_the_scorer_works_on_scaled_columns(detector, new):
-    assert_array_equal(
-        detector.scorer_(detector.scaler_.transform(new)), detector.score_samples(new)
-    )
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "scaler", ["standard", "robust", None, MaxAbsScaler(), StandardScaler(with_mean=False)]
+)
+def test_the_lean_scorer_gives_the_detectors_numbers_to_the_last_bit(nominal, new, scaler, dtype):
+    detector = RankAD(scaler=scaler, dtype=dtype, random_state=0).fit(nominal + 5.0)
+    new = np.concatenate([new + 5.0, [[1e9, 0.0, 0.0]]])
+    scorer = detector.scorer_
+    assert_array_equal(scorer(new), detector.score_samples(new))
+    assert_array_equal(scorer.p_values(new), detector.p_values(new))
+    assert_array_equal([scorer.score(row) for row in new], detector.score_samples(new))
+    assert_array_equal([scorer.p_value(row) for row in new], detector.p_values(new))
+    assert "Scorer(KernelExpansion(" in repr(scorer)
+
+
+def test_the_lean_scorer_passes_nan_on_and_takes_infinity_as_far(detector):
+    scorer = detector.scorer_
+    strange = np.array([[0.0, np.nan, 0.0], [0.0, np.inf, 0.0], [0.0, 0.0, 0.0]])
+    assert_array_equal(np.isnan(scorer(strange)), [True, False, False])
+    assert_array_equal(np.isnan(scorer.p_values(strange)), [True, False, False])
+    assert np.isnan(scorer.score(strange[0]))
+    assert np.isnan(scorer.p_value(strange[0]))
+    assert scorer.p_value(strange[1]) == detector.reference_.smallest_alpha
+
+
+def test_the_lean_scorer_follows_calibration(detector, new, rng):
+    scorer = detector.scorer_
+    before = scorer.p_values(new)
+    detector.calibrate(rng.normal(size=(99, 3)))
+    assert_array_equal(scorer.p_values(new), before)
+    assert_array_equal(detector.scorer_.p_values(new), detector.p_values(new))
 
 
 def test_a_statistic_can_be_any_callable(nominal, new):
@@ -283,7 +315,7 @@ def test_progress_is_logged_where_asked(nominal, caplog, monkeypatch):
 
 def test_float32_is_used_where_it_moves_no_p_value(nominal, new):
     wide, narrow = (RankAD(dtype=t, random_state=0).fit(nominal) for t in ("float64", np.float32))
-    assert narrow.scorer_.centers.dtype == np.float32
+    assert narrow.expansion_.centers.dtype == np.float32
     assert np.abs(wide.p_values(new) - narrow.p_values(new)).max() < 0.02
 
 
@@ -291,11 +323,9 @@ def test_a_model_that_cancels_stays_in_float64(nominal, new):
     params = {"sigma": 100.0, "C": 1000.0, "random_state": 0}
     with pytest.warns(UserWarning, match="Scoring stays in float64: float32 would move p-values"):
         careful = RankAD(dtype="float32", **params).fit(nominal)
-    assert careful.scorer_.centers.dtype == np.float64
+    assert careful.expansion_.centers.dtype == np.float64
     assert_array_equal(careful.p_values(new), RankAD(**params).fit(nominal).p_values(new))
-    p = careful.reference_.p_values(
-        careful.scorer_.astype("float32")(careful.scaler_.transform(new))
-    )
+    p = careful.reference_.p_values(careful.expansion_.astype("float32")(new))
     assert np.abs(p - careful.p_values(new)).max() > 0.05
 
 

@@ -43,12 +43,14 @@ MODULES = {
     "datasets": "CorruptDatasetError Dataset DownloadError MissingDatasetError NormalMixture "
     "UnknownDatasetError cache_folder load mulcross names perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
-    "kernels": "FarField KernelExpansion distances_between gaussian_gram",
+    "kernels": "CenterFeatures FarField KernelExpansion Pursuit distances_between effective_rank "
+    "gaussian_gram kmeans_centers mean_center_distance pursue",
     "metrics": "auc average_precision excess_mass_curve mass_volume_curve pairwise_disagreement "
     "partial_auc power",
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
     "rank_gap_preferences ranks require_pairs",
-    "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize",
+    "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
+    "minimize_linear",
     "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
     "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance STATISTICS "
     "Statistic named_statistic neighbor_distances statistic_values",

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from rankad.exceptions import ConvergenceWarning
 from rankad.metrics import pairwise_disagreement
 from rankad.preferences import level_preferences, quantized_levels
-from rankad.ranker import RankSVM, fit_ranker
+from rankad.ranker import RankSVM, fit_ranker, pruned
 from rankad.statistics import MeanNeighborDistance
 
 ANCHORS = pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
@@ -54,7 +54,9 @@ def test_only_support_vectors_become_centers(nominal, levels):
     coefficients = ranker.solution.coefficients
     assert 0 < ranker.expansion.n_centers < len(nominal)
     assert ranker.expansion.n_centers == np.count_nonzero(coefficients)
-    assert (ranker.expansion.centers == nominal[coefficients != 0]).all()
+    assert_array_equal(
+        np.unique(ranker.expansion.centers, axis=0), np.unique(nominal[coefficients != 0], axis=0)
+    )
 
 
 def test_the_anchor_lifts_the_data_above_infinity(nominal, levels):
@@ -83,3 +85,44 @@ def test_close_clusters_far_apart_lose_no_digits(rng):
     levels = quantized_levels(MeanNeighborDistance(10)(points), 3)
     ranker = fit(points, levels, C=1.0, sigma=1.0)
     assert_allclose(ranker.expansion(points), ranker.solution.scores, atol=1e-9)
+
+
+@ANCHORS
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_all_points_as_given_centers_give_the_same_ranker(anchor, loss, nominal, levels, rng):
+    preferences, problem = level_preferences(levels), RankSVM(anchor, loss, tol=1e-9)
+    on_points, on_centers = (
+        fit_ranker(nominal, preferences, C=0.1, sigma=1.5, problem=problem, centers=centers)
+        for centers in (None, nominal)
+    )
+    assert_allclose(on_points.solution.objective, on_centers.solution.objective, rtol=1e-5)
+    points = rng.normal(size=(50, 3))
+    one, other = on_points.expansion(points), on_centers.expansion(points)
+    if anchor == 0.0:  # the scores of the paper's ranker have no zero
+        one, other = one - one.mean(), other - other.mean()
+    assert_allclose(one, other, atol=1e-2 if loss == "hinge" else 1e-5)
+
+
+def test_repeated_rows_are_one_center(nominal, levels, rng):
+    ranker = fit(np.repeat(nominal, 3, axis=0), np.repeat(levels, 3), C=0.1, sigma=1.0)
+    assert ranker.expansion.n_centers <= len(nominal)
+    assert_allclose(ranker.expansion(nominal), ranker.solution.scores[::3], rtol=1e-7, atol=1e-7)
+
+
+@ANCHORS
+def test_pruning_keeps_the_scores_within_its_certificate(anchor, nominal, levels, rng):
+    problem = RankSVM(anchor)
+    ranker = fit(nominal, levels, C=1.0, sigma=20.0, anchor=anchor)
+    fewer, error_bound = pruned(ranker, problem, 400)
+    assert fewer.n_centers <= ranker.expansion.n_centers / 4
+    assert 0.0 < error_bound < 0.03 * ranker.solution.scores.std()
+    points = 3.0 * rng.normal(size=(500, 3))
+    change = fewer(points) - ranker.expansion(points)
+    assert np.abs(change).max() <= error_bound * (1.0 + 1e-6)
+
+
+def test_narrow_kernels_are_not_pruned(nominal, levels):
+    ranker = fit(nominal, levels, C=0.1, sigma=0.3)
+    fewer, error_bound = pruned(ranker, RankSVM(), 400)
+    assert fewer is ranker.expansion
+    assert error_bound == 0.0

@@ -11,3 +11,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(function: Function) -> Function:
     """Compile with numba: cached on disk, without the interpreter lock, strict IEEE arithmetic."""
     return cast("Function", numba.njit(cache=True, nogil=True)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile into each caller, for the innermost loops."""
+    return cast("Function", numba.njit(inline="always")(function))

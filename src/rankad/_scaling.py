@@ -32,6 +32,27 @@ def fitted_scaler(scaler: Any, rows: FloatArray) -> Any:
     return clone(scaler).fit(rows)
 
 
+def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray] | None:
+    """``(offset, scale)`` where the scaler takes columns x to ``(x - offset) / scale``, else None.
+
+    >>> shift_and_scale(StandardScaler().fit([[0.0], [2.0], [4.0]]), 1)[0]
+    array([2.])
+    """
+    if type(scaler) is StandardScaler:
+        offset = scaler.mean_ if scaler.with_mean else None
+    elif type(scaler) is RobustScaler:
+        offset = scaler.center_ if scaler.with_centering else None
+    elif type(scaler) is FunctionTransformer and scaler.func is None:
+        return np.zeros(n_columns), np.ones(n_columns)
+    else:
+        return None
+    scale = scaler.scale_
+    return (
+        np.zeros(n_columns) if offset is None else offset,
+        np.ones(n_columns) if scale is None else scale,
+    )
+
+
 def scaled(scaler: Any, rows: FloatArray) -> FloatArray:
     """Rows in the columns of a fitted scaler, as a dense float64 array without NaN."""
     with np.errstate(over="ignore"):

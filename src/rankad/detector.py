@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,9 +11,10 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from rankad._progress import logger
-from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
+from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled, shift_and_scale
 from rankad._typing import FloatArray
 from rankad._warnings import warn_user
 from rankad.calibration import (
@@ -21,9 +23,10 @@ from rankad.calibration import (
     CalibratedDetectorMixin,
     HeldOutScores,
 )
-from rankad.kernels import KernelExpansion
+from rankad.kernels import kmeans_centers, mean_center_distance
 from rankad.preferences import PairWeight, PreferenceScheme, require_pairs
-from rankad.ranker import RankSVM, fit_ranker
+from rankad.ranker import RankSVM, fit_ranker, pruned
+from rankad.scorer import Scorer, expansion_scores
 from rankad.selection import (
     PAPER_CS,
     candidates,
@@ -41,8 +44,11 @@ from rankad.statistics import (
     statistic_values,
 )
 
-#: The ranker is trained on the full kernel matrix: 8 bytes n^2, and a few of its copies.
-MAX_TRAINING_ROWS = 20_000
+#: Centers of n_centers="auto".
+AUTO_CENTERS = 400
+
+#: With all rows as centers the ranker needs the full kernel matrix: 8 bytes n^2, in a few copies.
+MAX_KERNEL_ROWS = 20_000
 
 #: Most that float32 may move a p-value.
 _LARGEST_P_VALUE_CHANGE = 1e-3
@@ -86,16 +92,19 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     C : float, "rule" or "cv", default="rule"
         Weight of the loss. The rule is 8 / n.
     sigma : float, "rule" or "cv", default="rule"
-        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is half the
-        mean distance to the K nearest neighbors.
+        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is the mean
+        distance to the nearest center or, with all rows as centers, half the mean distance to the K
+        nearest neighbors.
     Cs, sigmas : array-like, optional
         Grids for "cv"; by default the paper's 13 values of C and 21 widths, 2^-10 to 2^10 times the
         mean distance to the K nearest neighbors.
     cv : int, cross-validation splitter or iterable of splits, default=4
         Folds for "cv", of the rows that train: splits are of those, not of those held out.
-    n_centers : {"auto", None}, default="auto"
-        Candidates for the kernel's centers. Both values take all training rows; those in no active
-        pair drop out.
+    n_centers : int, "auto" or None, default="auto"
+        Most centers of the kernel, and so the cost of scoring. Where there are more training rows,
+        k-means chooses the centers and training takes time and memory linear in the rows; "auto"
+        is 400. Where the kernel is so wide that fewer do, fewer are kept. None takes all training
+        rows, up to 20,000, as candidates; those in no active pair drop out.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"
@@ -123,8 +132,13 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    scorer_ : KernelExpansion
-        The frozen scoring function, on columns scaled by `scaler_`.
+    expansion_ : KernelExpansion
+        The frozen scoring function. It takes rows as ``fit`` did, or, where `scaler_` is more than
+        a shift and a scale of each column, rows that `scaler_` has transformed.
+    scorer_ : Scorer
+        Scores and p-values without the checks of the methods: one row in microseconds.
+    pruning_error_ : float
+        The most that any score changed when centers were left out for a wide kernel; mostly 0.
     scaler_ : transformer
         The fitted scaler.
     reference_ : ReferenceScores
@@ -172,7 +186,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         "Cs": ["array-like", None],
         "sigmas": ["array-like", None],
         "cv": ["cv_object"],
-        "n_centers": [StrOptions({"auto"}), None],
+        "n_centers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "scaler": SCALER_CONSTRAINT,
         "calibration": [StrOptions(set(CALIBRATIONS))],
         "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
@@ -200,7 +214,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Cs: ArrayLike | None = None,
         sigmas: ArrayLike | None = None,
         cv: Any = 4,
-        n_centers: Literal["auto"] | None = "auto",
+        n_centers: int | Literal["auto"] | None = "auto",
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.25,
@@ -258,13 +272,6 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         return cls(**(published | params))
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
-        if len(rows) > MAX_TRAINING_ROWS:
-            raise ValueError(
-                f"{len(rows)} rows to train on need a kernel matrix of "
-                f"{8e-9 * len(rows) ** 2:.0f} GB; at most {MAX_TRAINING_ROWS} are taken. Calibrate "
-                "on more of them (calibration_size takes a number, too, and more reference rows "
-                "sharpen the p-values), or fit on a random sample."
-            )
         self.scaler_ = fitted_scaler(self.scaler, rows)
         points = scaled(self.scaler_, rows)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
@@ -277,16 +284,29 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             values = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)(points)
         self.mean_neighbor_distance_ = -float(values.mean())
         problem = RankSVM(self.anchor, self.loss, self.tol, self.max_iter)
-        self.C_, self.sigma_ = self._choose(points, statistic, scheme, problem, rng)
+        centers = self._centers(points, rng)
+        self.C_, self.sigma_ = self._choose(points, centers, statistic, scheme, problem, rng)
         logger.info("training the ranker at C=%.4g, sigma=%.4g", self.C_, self.sigma_)
-        ranker = fit_ranker(points, preferences, C=self.C_, sigma=self.sigma_, problem=problem)
+        ranker = fit_ranker(
+            points, preferences, C=self.C_, sigma=self.sigma_, problem=problem, centers=centers
+        )
         self.solution_: Solution = ranker.solution
         self.n_iter_ = ranker.solution.n_iter
-        self.scorer_: KernelExpansion = ranker.expansion
+        expansion = ranker.expansion
+        self.pruning_error_ = 0.0
+        if self.n_centers is not None:
+            expansion, self.pruning_error_ = pruned(ranker, problem, self._most_centers)
+        columns = shift_and_scale(self.scaler_, rows.shape[1])
+        self.expansion_ = expansion if columns is None else expansion.on_columns(*columns)
+
+    @property
+    def scorer_(self) -> Scorer:
+        """Scores and p-values without the checks, for one row in microseconds."""
+        check_is_fitted(self, "reference_")
+        return Scorer(self.expansion_, self.reference_, self.scaler_)
 
     def _scores(self, rows: FloatArray) -> FloatArray:
-        # float64 whatever the arithmetic, as scikit-learn expects; the order is unchanged.
-        return self.scorer_(scaled(self.scaler_, rows)).astype(np.float64)
+        return expansion_scores(self.expansion_, self.scaler_, rows, self.n_jobs)
 
     def _for_fold(self) -> Self:
         """Copy to learn from a part of the rows, at the C and sigma that were cross-validated."""
@@ -306,13 +326,13 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         # lie, whole levels of them tie.
         noise = np.random.RandomState(0).normal(size=points.shape)
         points = points + self.mean_neighbor_distance_ / np.sqrt(points.shape[1]) * noise
-        narrow = self.scorer_.astype(np.float32)
-        scores, narrow_scores = self.scorer_(points), narrow(points)
+        on_points = replace(self.expansion_, offset=None, scale=None)
+        scores, narrow_scores = on_points(points), on_points.astype(np.float32)(points)
         p = HeldOutScores.of(scores).p_values(scores)
         narrow_p = HeldOutScores.of(narrow_scores).p_values(narrow_scores)
         change = np.abs(p - narrow_p).max()
         if change < _LARGEST_P_VALUE_CHANGE:
-            self.scorer_ = narrow
+            self.expansion_ = self.expansion_.astype(np.float32)
             return
         warn_user(
             f"Scoring stays in float64: float32 would move p-values by up to {change:.2g}. A "
@@ -338,9 +358,39 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             random_state=rng.randint(2**31 - 1),
         )
 
+    def _centers(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray | None:
+        """Centers of the kernels, or None where all rows are candidates."""
+        if self.n_centers is None and len(points) > MAX_KERNEL_ROWS:
+            raise ValueError(
+                f"{len(points)} rows to train on need a kernel matrix of "
+                f"{8e-9 * len(points) ** 2:.0f} GB; at most {MAX_KERNEL_ROWS} are taken. Set "
+                "n_centers='auto' or a number, or fit on a random sample."
+            )
+        if len(points) <= self._most_centers:
+            return None
+        logger.info("choosing %d centers among %d rows", self._most_centers, len(points))
+        return kmeans_centers(points, self._most_centers, rng)
+
+    @property
+    def _most_centers(self) -> int:
+        if self.n_centers is None:
+            return MAX_KERNEL_ROWS
+        return AUTO_CENTERS if self.n_centers == "auto" else int(self.n_centers)
+
+    def _rule_sigma(
+        self, points: FloatArray, centers: FloatArray | None, rng: np.random.RandomState
+    ) -> float:
+        """The rule's width: for few centers it is tied to how far points are from them."""
+        if centers is not None:
+            width = mean_center_distance(points, centers, rng)
+            if width > 0.0:  # else the centers are all the distinct rows there are
+                return width
+        return rule_sigma(self.mean_neighbor_distance_)
+
     def _choose(
         self,
         points: FloatArray,
+        centers: FloatArray | None,
         statistic: Statistic,
         scheme: PreferenceScheme,
         problem: RankSVM,
@@ -348,7 +398,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[float, float]:
         """C and sigma: given, by the rule, or by cross-validation of those marked "cv"."""
         distance = self.mean_neighbor_distance_
-        by_rule = rule_sigma(distance) if self.sigma == "rule" else 0.0
+        by_rule = self._rule_sigma(points, centers, rng) if self.sigma == "rule" else 0.0
         Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
         sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_sigmas(distance))
         if "cv" not in (self.C, self.sigma):

@@ -73,6 +73,77 @@ def test_without_a_far_field_the_sum_dies_to_zero(expansion):
     assert replace(expansion, far_field=None)(np.array([[1e9] * 3]))[0] == 0.0
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n_centers", [1, 15, 16, 17, 33, 500])
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+def test_any_number_of_centers_and_features(n_centers, n_features, dtype, rng):
+    centers, weights = rng.normal(size=(n_centers, n_features)), rng.normal(size=n_centers)
+    points = rng.normal(size=(20, n_features))
+    slow = oracles.kernel_expansion(points, centers, weights, 1.3)
+    g = KernelExpansion(centers, weights, 1.3).astype(dtype)
+    assert_allclose(g(points), slow, rtol=1e-3, atol=1e-13 if dtype == "float64" else 1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("is_far", [False, True])
+def test_skipping_centers_out_of_reach_changes_no_bit(is_far, dtype, rng, monkeypatch):
+    centers, weights = rng.uniform(0, 100, size=(3000, 2)), rng.normal(size=3000)
+    far_field = FarField.below(weights)
+    skipping = KernelExpansion(centers, weights, 1.0, far_field=far_field).astype(dtype)
+    assert skipping._model.lower.size > 0
+    monkeypatch.setattr("rankad.kernels.blocks._PAYING_SHARE", 0.0)
+    taking_all = KernelExpansion(centers, weights, 1.0, far_field=far_field).astype(dtype)
+    assert taking_all._model.lower.size == 0
+    points = rng.uniform(-50, 150, size=(2000, 2)) * (1e3 if is_far else 1.0)
+    assert_array_equal(skipping(points), taking_all(points))
+    slow = oracles.kernel_expansion(points, centers, weights, 1.0, False, far_field)
+    assert_allclose(skipping(points), slow, rtol=1e-3, atol=1e-3)
+
+
+def test_without_a_far_field_no_center_is_out_of_reach_before_its_kernel_underflows(rng):
+    g = KernelExpansion(np.zeros((1, 1)), np.ones(1), 1.0)
+    assert_allclose(g(np.array([[26.0], [26.6], [27.0]])), [np.exp(-676), 5.5e-308, 0], rtol=1e-1)
+
+
+def test_threads_change_no_bit(expansion, rng, monkeypatch):
+    monkeypatch.setattr("rankad.kernels.threads._WORTH_A_THREAD", 0)
+    points = rng.normal(size=(1001, 3))
+    alone = expansion(points, n_jobs=1)
+    for n_jobs in (2, 3, -1):
+        assert_array_equal(expansion(points, n_jobs=n_jobs), alone)
+    assert expansion(points[:0], n_jobs=2).shape == (0,)
+    assert_array_equal(expansion(points[:1], n_jobs=2), alone[:1])
+
+
+def test_one_point_scores_and_ranks_as_in_a_batch(expansion, rng):
+    points = rng.normal(size=(30, 3))
+    scores = expansion(points)
+    reference = np.sort(scores[:20])
+    assert_array_equal([expansion.score(point) for point in points], scores)
+    assert_array_equal([expansion.score(point.tolist()) for point in points], scores)
+    ranks = np.searchsorted(reference, scores, side="right")
+    assert_array_equal([expansion.rank(point, reference) for point in points], ranks)
+    assert expansion.rank(np.full(3, np.nan), reference) == -1
+    with pytest.raises(ValueError, match=r"shape \(3,\); got \(2,\)"):
+        expansion.score(np.zeros(2))
+
+
+def test_columns_can_be_shifted_and_scaled(expansion, rng):
+    offset, scale = rng.normal(size=3) * 1e6, rng.uniform(0.1, 10, size=3)
+    points = rng.normal(size=(30, 3))
+    on_columns = expansion.on_columns(offset, scale)
+    assert_allclose(on_columns(points * scale + offset), expansion(points), rtol=1e-7, atol=1e-8)
+    # The difference is taken in float64: float32 could not hold the columns.
+    narrow = on_columns.astype("float32")
+    assert_allclose(narrow(points * scale + offset), expansion(points), rtol=1e-4, atol=1e-4)
+
+
+def test_nan_scores_nan(expansion):
+    points = np.array([[0.0, np.nan, 0.0], [0.0, 0.0, 0.0]])
+    assert_array_equal(np.isnan(expansion(points)), [True, False])
+    assert np.isnan(expansion.score(points[0]))
+
+
 ONE = np.ones((1, 1))
 
 

@@ -54,7 +54,7 @@ def test_a_far_point_gets_the_smallest_p_value_at_every_sigma(name, dtype, rng):
         detector = RankAD(sigma=2.0**power * distance, dtype=dtype, random_state=0)
         detector.fit(split.train)
         # float32 too where the detector thought better of it: order holds in any arithmetic.
-        scorer = detector.scorer_.astype(dtype)
+        scorer = detector.expansion_.astype(dtype)
         lowest = scorer(detector.scaler_.transform(split.train)).min()
         for factor in (1e9, 1e30, 1e200):
             p = detector.p_values(factor * spread * far)

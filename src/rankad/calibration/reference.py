@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from rankad._typing import FloatArray, IntArray
+from rankad._typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,16 +47,17 @@ class ReferenceScores(ABC):
         """p-value of each score: the smaller, the more anomalous."""
         if np.isnan(scores).any():
             raise ValueError("A score is NaN, and has no p-value.")
-        return self._p_value(np.searchsorted(self.scores, scores, side="right"))
+        n_at_most = np.searchsorted(self.scores, scores, side="right")
+        return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
 
     def threshold(self, alpha: float) -> float:
         """Score below which, strictly, ``p <= alpha``; minus infinity where no p is that small."""
         n_total = self.size + self.n_extra
         n_at_most = min(floor(alpha * n_total) - self.n_extra, self.size)
         # alpha * n_total rounds; the comparison that counts is that of p itself with alpha.
-        if n_at_most < self.size and self._p_value(n_at_most + 1) <= alpha:
+        if n_at_most < self.size and self.p_value(n_at_most + 1) <= alpha:
             n_at_most += 1
-        elif n_at_most >= 0 and self._p_value(n_at_most) > alpha:
+        elif n_at_most >= 0 and self.p_value(n_at_most) > alpha:
             n_at_most -= 1
         if n_at_most < 0:
             return -np.inf
@@ -66,8 +67,9 @@ class ReferenceScores(ABC):
     def extended(self, scores: FloatArray) -> "HeldOutScores":
         """Reference with the scores of further held-out nominal points."""
 
-    def _p_value(self, n_at_most: IntArray | int) -> FloatArray:
-        return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
+    def p_value(self, n_at_most: int) -> float:
+        """p-value of a score that so many of the reference scores do not exceed."""
+        return (self.n_extra + n_at_most) / (self.size + self.n_extra)
 
 
 class HeldOutScores(ReferenceScores):

@@ -1,6 +1,19 @@
-"""Gaussian kernels: matrices for training, a frozen expansion for scoring."""
+"""Gaussian kernels: matrices and centers for training, a frozen expansion for scoring."""
 
+from rankad.kernels.centers import CenterFeatures, kmeans_centers, mean_center_distance
 from rankad.kernels.expansion import FarField, KernelExpansion
 from rankad.kernels.gram import distances_between, gaussian_gram
+from rankad.kernels.pursuit import Pursuit, effective_rank, pursue
 
-__all__ = ["FarField", "KernelExpansion", "distances_between", "gaussian_gram"]
+__all__ = [
+    "CenterFeatures",
+    "FarField",
+    "KernelExpansion",
+    "Pursuit",
+    "distances_between",
+    "effective_rank",
+    "gaussian_gram",
+    "kmeans_centers",
+    "mean_center_distance",
+    "pursue",
+]

@@ -9,12 +9,21 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rankad._typing import FloatArray
-from rankad.kernels.fused import kernel_sums
+from rankad.kernels.blocks import CenterBlocks
+from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
+from rankad.kernels.simd import dead_exponent, power_constants
+from rankad.kernels.threads import in_threads
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 #: Kernel value below which a center no longer counts: the far field begins there.
 DEAD_KERNEL = 1e-6
+
+#: Kernels below 2^-60 (1e-18) count as 0 where a far field continues the sum: a point is scored by
+#: the sum only if one of its kernels is at least `DEAD_KERNEL`, beside which they are nothing.
+_CUTOFF = 60.0
+
+_LOG2_E = 1.0 / log(2.0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,8 @@ class KernelExpansion:
     """``g(x) = sum_j weights_j exp(-|x - centers_j|^2 / sigma^2)``: arrays in, scores out.
 
     A row's score depends on that row alone, to the last bit: it is the same whether the row is
-    scored by itself or in any batch. The arithmetic is that of ``centers`` (float64 or float32).
+    scored by itself, in any batch, or by any number of threads. The arithmetic is that of
+    ``centers`` (float64 or float32). Nothing is checked but the shape: NaN in, NaN out.
 
     Parameters
     ----------
@@ -65,12 +75,16 @@ class KernelExpansion:
         sum to 0), and keeps the digits where sigma is so wide that all kernels are nearly 1.
     far_field : FarField, optional
         How to score points beyond the reach of every center.
+    offset, scale : array of shape (n_features,), optional
+        Columns x are taken as ``(x - offset) / scale``, in whose units the centers and sigma are.
 
     Examples
     --------
     >>> g = KernelExpansion(np.array([[0.0]]), np.array([1.0]), sigma=1.0)
     >>> g(np.array([[0.0], [1.0], [30.0]]))
     array([1.        , 0.36787944, 0.        ])
+    >>> g.score(np.array([1.0]))
+    0.36787944117144233
     """
 
     centers: FloatArray
@@ -78,6 +92,8 @@ class KernelExpansion:
     sigma: float
     centered: bool = False
     far_field: FarField | None = None
+    offset: FloatArray | None = None
+    scale: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.centers.ndim != 2 or self.weights.shape != self.centers.shape[:1]:
@@ -94,72 +110,118 @@ class KernelExpansion:
             )
         if not 0.0 < self.sigma < np.inf:
             raise ValueError(f"sigma must be positive and finite; got {self.sigma}.")
-        if not (np.abs(self._centers_by_column) <= self._coordinate_limit).all():
+        if not (np.abs(self._center_coordinates) <= self._coordinate_limit).all():
             raise ValueError(
                 f"sigma={self.sigma} is too small for centers as large as "
                 f"{np.abs(self.centers).max():.3g}: distances overflow {self.centers.dtype}."
             )
-        for name in ("centers", "weights"):
-            frozen = getattr(self, name).copy()
-            frozen.setflags(write=False)
-            object.__setattr__(self, name, frozen)
+        for name in ("centers", "weights", "offset", "scale"):
+            array = getattr(self, name)
+            if array is not None:
+                frozen = array.copy()
+                frozen.setflags(write=False)
+                object.__setattr__(self, name, frozen)
 
     def __repr__(self) -> str:
-        n_centers, n_features = self.centers.shape
         return (
-            f"KernelExpansion({n_centers} centers, {n_features} features, sigma={self.sigma:.4g}, "
-            f"{self.centers.dtype})"
+            f"KernelExpansion({self.n_centers} centers, {self.n_features} features, "
+            f"sigma={self.sigma:.4g}, {self.centers.dtype})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def __call__(self, points: FloatArray) -> FloatArray:
-        """Score of each row of ``points``, shape ``(n,)``; higher is more nominal."""
-        if points.ndim != 2 or points.shape[1] != self.centers.shape[1]:
-            raise ValueError(
-                f"Points must have shape (n, {self.centers.shape[1]}); got {points.shape}."
-            )
-        far = self.far_field
-        with np.errstate(over="ignore"):  # what float32 cannot hold is cut off below
-            rows = np.ascontiguousarray(points, dtype=self.centers.dtype)
-        return np.asarray(
-            kernel_sums(
-                rows,
-                self._inverse_width,
-                self._centers_by_column,
-                self.weights,
-                self.centered,
-                self._scalar(np.inf if far is None else far.radius**2),
-                self._scalar(0.0 if far is None else far.floor),
-                self._coordinate_limit,
-            )
+    def __call__(self, points: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Score of each row of ``points``, shape ``(n,)``; higher is more nominal.
+
+        Beside the scores, memory stays the same whatever the number of rows. ``n_jobs`` threads
+        share large batches.
+        """
+        if points.ndim != 2 or points.shape[1] != self.n_features:
+            raise ValueError(f"Points must have shape (n, {self.n_features}); got {points.shape}.")
+        rows = np.ascontiguousarray(points, dtype=np.float64)
+        scores = np.empty(len(rows), dtype=self.centers.dtype)
+        in_threads(
+            lambda start, stop: fill_scores(scores[start:stop], rows[start:stop], self._model),
+            len(rows),
+            operations_per_row=self.centers.size,
+            n_jobs=n_jobs,
         )
+        return scores
+
+    def score(self, point: FloatArray) -> float:
+        """Score of one point, shape ``(n_features,)``, in microseconds."""
+        return float(score_of(self._row(point), self._model))
+
+    def rank(self, point: FloatArray, sorted_scores: FloatArray) -> int:
+        """How many of ``sorted_scores`` (ascending) are at most the point's; -1 if it has NaN."""
+        return int(rank_of(self._row(point), self._model, sorted_scores))
 
     @property
     def n_centers(self) -> int:
         """Number of kernels in the sum."""
         return len(self.weights)
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.centers.shape[1])
+
     def astype(self, dtype: DTypeLike) -> "KernelExpansion":
         """Return the same expansion in another floating-point type."""
         return replace(self, centers=self.centers.astype(dtype), weights=self.weights.astype(dtype))
 
-    @cached_property
-    def _inverse_width(self) -> Any:
-        return self._scalar(1.0 / self.sigma)
+    def on_columns(self, offset: FloatArray, scale: FloatArray) -> "KernelExpansion":
+        """Return the same expansion for columns x of which it has seen ``(x - offset) / scale``."""
+        return replace(self, offset=offset, scale=scale)
+
+    def _row(self, point: FloatArray) -> FloatArray:
+        row = np.ascontiguousarray(point, dtype=np.float64)
+        if row.shape != (self.n_features,):
+            raise ValueError(f"A point must have shape ({self.n_features},); got {row.shape}.")
+        return row
 
     @cached_property
-    def _centers_by_column(self) -> FloatArray:
+    def _model(self) -> Model:
+        far = self.far_field
+        cutoff = dead_exponent(self.centers.dtype) if far is None else _CUTOFF
+        blocks = CenterBlocks.of(self._center_coordinates, self.weights, cutoff)
+        ones = np.ones(self.n_features)
+        scale = ones if self.scale is None else self.scale
+        return Model(
+            offset=0.0 * ones if self.offset is None else self.offset,
+            factor=self._units / scale,
+            centers=blocks.centers,
+            weights=blocks.weights,
+            lower=blocks.lower,
+            upper=blocks.upper,
+            powers=power_constants(self.centers.dtype),
+            shift=self._scalar(self.centered),
+            cutoff=self._scalar(cutoff),
+            dead=self._scalar(dead_exponent(self.centers.dtype)),
+            far=self._scalar(np.inf if far is None else far.radius**2 * _LOG2_E),
+            floor=self._scalar(0.0 if far is None else far.floor),
+            far_factor=self._scalar(1.0 / _LOG2_E),
+            limit=self._scalar(self._coordinate_limit),
+        )
+
+    @property
+    def _units(self) -> float:
+        """Factor to coordinates in which the kernel is 2^-|x - c|^2."""
+        return sqrt(_LOG2_E) / self.sigma
+
+    @property
+    def _center_coordinates(self) -> FloatArray:
         # Scaled exactly as the kernel scales points, so that a center is at distance 0 from itself.
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray((self.centers * self._inverse_width).T)
+            coordinates = self.centers.astype(np.float64) * self._units
+            return np.asarray(coordinates.astype(self.centers.dtype))
 
-    @cached_property
-    def _coordinate_limit(self) -> Any:
-        """Coordinates (in sigmas) are cut off here, so that squared distances stay finite."""
+    @property
+    def _coordinate_limit(self) -> float:
+        """Coordinates are cut off here, so that squared distances stay finite."""
         largest = float(np.finfo(self.centers.dtype).max)
-        return self._scalar(np.sqrt(largest / (16.0 * self.centers.shape[1])))
+        return float(self._scalar(sqrt(largest / 16.0 / self.n_features)))
 
     def _scalar(self, value: float) -> Any:
         return self.centers.dtype.type(value)

@@ -2,54 +2,167 @@
 
 Row by row, rather than by one matrix product over the batch: a matrix product rounds differently
 for different batch sizes, and a reference score that ties with its own duplicate must not lose the
-tie by an ulp.
+tie by an ulp. Distances come from differences of coordinates, so nothing cancels where data lie far
+from the origin.
+
+Coordinates are in units in which the kernel is ``2^-|x - c|^2``: the exponent needs no further
+factor. A kernel smaller than ``2^-cutoff`` counts as 0, exactly; so blocks of centers whose box is
+out of reach can be skipped without changing a bit of the sum.
 """
 
-from math import exp, expm1
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankad._compiled import compiled
-from rankad._typing import FloatArray
+from rankad._compiled import compiled, inlined
+from rankad._typing import FloatArray, IntArray
+from rankad.kernels.simd import (
+    difference,
+    lanes_in,
+    larger,
+    least_of,
+    loaded,
+    multiply_add,
+    power_parts,
+    smaller,
+    splat,
+    store,
+    sum_of,
+    where_at_most,
+)
+
+
+class Model(NamedTuple):
+    """What the compiled functions know of an expansion, in the arithmetic of ``weights``.
+
+    A row's coordinates are ``(row - offset) * factor``, cut off at ``limit``. ``centers``,
+    ``weights``, ``lower`` and ``upper`` are those of `CenterBlocks`, ``powers`` the
+    `power_constants`. Exponents beyond ``cutoff`` are taken as ``dead``, where the kernel is 0.
+    ``shift`` (0 or 1) is subtracted from each kernel. Where even the nearest center's exponent
+    exceeds ``far`` the score is ``floor - far_factor * exponent``.
+    """
+
+    offset: FloatArray
+    factor: FloatArray
+    centers: FloatArray
+    weights: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    powers: FloatArray
+    shift: Any
+    cutoff: Any
+    dead: Any
+    far: Any
+    floor: Any
+    far_factor: Any
+    limit: Any
 
 
 @compiled
-def kernel_sums(
-    points: FloatArray,
-    inverse_width: Any,
-    centers_by_column: FloatArray,
-    weights: FloatArray,
-    centered: bool,
-    far_exponent: Any,
-    floor: Any,
-    coordinate_limit: Any,
-) -> FloatArray:
-    """Scores of a `KernelExpansion`; ``centers_by_column`` are in units of sigma, transposed.
+def fill_scores(scores: FloatArray, rows: FloatArray, model: Model) -> None:
+    """Write the score of each row to ``scores``."""
+    coordinates = np.empty(rows.shape[1], dtype=model.weights.dtype)
+    live = np.arange(model.weights.size // lanes_in(model.weights))
+    for i in range(rows.shape[0]):
+        scores[i] = _score(rows[i], coordinates, live, model)
 
-    The far field holds where even the nearest center's exponent exceeds ``far_exponent``.
+
+@compiled
+def score_of(row: FloatArray, model: Model) -> Any:
+    """Score of one row; NaN if there is NaN in it."""
+    coordinates = np.empty(row.size, dtype=model.weights.dtype)
+    live = np.arange(model.weights.size // lanes_in(model.weights))
+    return _score(row, coordinates, live, model)
+
+
+@compiled
+def rank_of(row: FloatArray, model: Model, reference: FloatArray) -> int:
+    """How many of the sorted reference scores are at most the row's; -1 if there is NaN in it."""
+    score = score_of(row, model)
+    return -1 if np.isnan(score) else np.searchsorted(reference, score, side="right")
+
+
+@inlined
+def _score(row: FloatArray, coordinates: FloatArray, live: IntArray, model: Model) -> Any:
+    has_nan = False
+    for k in range(row.size):
+        coordinate = (row[k] - model.offset[k]) * model.factor[k]
+        has_nan |= np.isnan(coordinate)
+        coordinates[k] = min(max(coordinate, -model.limit), model.limit)
+    if has_nan:
+        return model.weights.dtype.type(np.nan)
+    n_live = live.size
+    if model.lower.size:
+        n_live = _live_blocks(live, coordinates, model)
+    total, nearest = _kernel_sum(coordinates, live, n_live, model)
+    if nearest <= model.far:
+        return total
+    if n_live < live.size:
+        nearest = _nearest(coordinates, model.centers)
+    return model.floor - model.far_factor * nearest
+
+
+@inlined
+def _kernel_sum(coordinates: FloatArray, live: IntArray, n_live: int, model: Model) -> Any:
+    """Sum of the kernels of the live blocks, and the smallest exponent among them."""
+    centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
+    total, nearest = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
+    shift, cutoff, dead = splat(model.shift), splat(model.cutoff), splat(model.dead)
+    for index in range(n_live):
+        first = live[index] * lanes
+        exponents = _exponents(coordinates, centers, first)
+        nearest = smaller(exponents, nearest)
+        exponents = where_at_most(exponents, cutoff, exponents, dead)
+        power, fraction = power_parts(exponents, model.powers)
+        kernels = multiply_add(power, fraction, difference(power, shift))
+        total = multiply_add(loaded(weights, first), kernels, total)
+    return sum_of(total), least_of(nearest)
+
+
+@inlined
+def _exponents(coordinates: FloatArray, centers: FloatArray, first: int) -> Any:
+    """Squared distances to the block of centers that begins with this one."""
+    lanes = lanes_in(centers)
+    exponents = splat(coordinates.dtype.type(0))
+    position = first * coordinates.size
+    for k in range(coordinates.size):
+        step = difference(splat(coordinates[k]), loaded(centers, position))
+        exponents = multiply_add(step, step, exponents)
+        position += lanes
+    return exponents
+
+
+@compiled
+def _nearest(coordinates: FloatArray, centers: FloatArray) -> Any:
+    nearest = splat(coordinates.dtype.type(np.inf))
+    for first in range(0, centers.size // coordinates.size, lanes_in(centers)):
+        nearest = smaller(_exponents(coordinates, centers, first), nearest)
+    return least_of(nearest)
+
+
+@compiled
+def _live_blocks(live: IntArray, coordinates: FloatArray, model: Model) -> int:
+    """Write the blocks whose box is within reach to ``live``, and return how many they are.
+
+    The bound is computed as distances are, term by term: rounding cannot put it above that of a
+    center in the box.
     """
-    n_points, n_features = points.shape
-    n_centers = weights.size
-    scores = np.empty(n_points, dtype=points.dtype)
-    exponents = np.empty(n_centers, dtype=points.dtype)
-    for i in range(n_points):
-        exponents[:] = 0
-        for k in range(n_features):
-            x = min(max(points[i, k] * inverse_width, -coordinate_limit), coordinate_limit)
-            for j in range(n_centers):
-                difference = x - centers_by_column[k, j]
-                exponents[j] += difference * difference
-        nearest = exponents.min()
-        if nearest > far_exponent:
-            scores[i] = floor - nearest
-            continue
-        total = points.dtype.type(0)
-        if centered:
-            for j in range(n_centers):
-                total += weights[j] * expm1(-exponents[j])
-        else:
-            for j in range(n_centers):
-                total += weights[j] * exp(-exponents[j])
-        scores[i] = total
-    return scores
+    lanes = lanes_in(coordinates)
+    bounds = np.empty(lanes, dtype=coordinates.dtype)
+    zero = splat(coordinates.dtype.type(0))
+    n_live = position = 0
+    for first in range(0, live.size, lanes):
+        bound = zero
+        for k in range(coordinates.size):
+            x = splat(coordinates[k])
+            below = difference(loaded(model.lower, position), x)
+            above = difference(x, loaded(model.upper, position))
+            gap = larger(larger(below, above), zero)
+            bound = multiply_add(gap, gap, bound)
+            position += lanes
+        store(bounds, 0, bound)
+        for lane in range(lanes):
+            if bounds[lane] <= model.cutoff:
+                live[n_live] = first + lane
+                n_live += 1
+    return n_live

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rankad.solvers.hinge import PairwiseHinge
+from rankad.solvers.linear import minimize_linear
 from rankad.solvers.newton import minimize
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.pairwise import PairwiseSquaredHinge
@@ -18,6 +19,7 @@ __all__ = [
     "Solution",
     "Status",
     "minimize",
+    "minimize_linear",
 ]
 
 #: The losses that can be asked for by name: each takes the preferences and the anchor.

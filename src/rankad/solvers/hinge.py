@@ -85,3 +85,8 @@ class PairwiseHingeAt:
         """Hessian times a vector, or times each column of a matrix."""
         difference = self.outer.hessian_product(vectors) - self.inner.hessian_product(vectors)
         return difference / (4.0 * self.width)
+
+    def projected_hessian(self, features: FloatArray) -> FloatArray:
+        """``Z' Hessian Z`` for the rows Z of ``features``."""
+        outer = self.outer.projected_hessian(features)
+        return (outer - self.inner.projected_hessian(features)) / (4.0 * self.width)

@@ -28,6 +28,10 @@ class LossAt(Protocol):
         """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``."""
         ...
 
+    def projected_hessian(self, features: FloatArray) -> FloatArray:
+        """``Z' Hessian Z`` for a matrix Z, ``(n, r)``: the Hessian with respect to w in Z w."""
+        ...
+
 
 class Loss(Protocol):
     """A convex, once differentiable loss of the training scores ``f_i = g(x_i)``."""

@@ -30,6 +30,7 @@ import numpy as np
 from rankad._compiled import compiled
 from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad.preferences import Preferences
+from rankad.solvers.projection import Blocks, projected_hessian
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,12 @@ class PairwiseSquaredHingeAt:
         product += self.anchor_curvature[:, None] * columns
         return product.reshape(vectors.shape)
 
+    def projected_hessian(self, features: FloatArray) -> FloatArray:
+        """``Z' Hessian Z`` for the rows Z of ``features``."""
+        return projected_hessian(
+            self.sweep.scores, self.sweep.margin, self.sweep.blocks, self.anchor_curvature, features
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
@@ -123,13 +130,15 @@ class Sweep:
 
     def sums(self) -> tuple[float, FloatArray, IntArray]:
         """Value and gradient of the squared hinge, and each point's number of active partners."""
-        return _pair_sums(self.scores, self.margin, *self._blocks())
+        return _pair_sums(self.scores, self.margin, *self.blocks)
 
     def hessian_product(self, columns: FloatArray) -> FloatArray:
         """Hessian of the squared hinge times each column."""
-        return np.asarray(_pair_hessian_product(self.scores, self.margin, *self._blocks(), columns))
+        return np.asarray(_pair_hessian_product(self.scores, self.margin, *self.blocks, columns))
 
-    def _blocks(self) -> tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]:
+    @property
+    def blocks(self) -> Blocks:
+        """Upper and lower members and where each block's begin, and the blocks' weights."""
         preferences = self.preferences
         return (
             self.upper,

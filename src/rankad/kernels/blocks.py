@@ -1,0 +1,106 @@
+"""How the centers of an expansion lie in memory: in blocks of near neighbors, with their boxes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankad._typing import FloatArray, IntArray
+from rankad.kernels.simd import VECTOR_BYTES, lanes_of
+
+#: Boxes are used where points near the centers reach at most this share of them.
+_PAYING_SHARE = 0.6
+
+_N_PROBES = 200
+
+
+@dataclass(frozen=True, eq=False)
+class CenterBlocks:
+    """Centers and weights in blocks of one vector each, and boxes around them.
+
+    Attributes
+    ----------
+    weights : array of shape (n_blocks * n_lanes,)
+        The last block is filled up with copies of a center that weigh nothing.
+    centers : array of shape (n_blocks * n_features * n_lanes,)
+        Block by block, feature by feature.
+    lower, upper : array of shape (n_groups * n_features * n_lanes,)
+        Corners of the box around each block, in groups of as many boxes as a vector has lanes; the
+        last group is filled up with boxes at infinity. No groups where no block is ever skipped.
+    """
+
+    weights: FloatArray
+    centers: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @classmethod
+    def of(cls, centers: FloatArray, weights: FloatArray, cutoff: float) -> "CenterBlocks":
+        """Lay out centers, given in units in which kernels beyond ``cutoff``, squared, are 0.
+
+        The boxes are kept only where they pay: where many blocks are out of reach.
+        """
+        lanes = lanes_of(centers.dtype)
+        order = neighborly_order(centers, lanes)
+        n_missing = -len(order) % lanes
+        padded = np.concatenate([order, np.repeat(order[-1:], n_missing)])
+        in_blocks = centers[padded].reshape(-1, lanes, centers.shape[1])
+        block_weights = weights[padded]
+        block_weights[len(order) :] = 0
+        lower, upper = in_blocks.min(axis=1), in_blocks.max(axis=1)
+        if not _boxes_pay(centers, lower, upper, cutoff):
+            lower = upper = np.empty((0, centers.shape[1]), dtype=centers.dtype)
+        return cls(
+            weights=_aligned(block_weights),
+            centers=_by_feature(in_blocks),
+            lower=_in_groups(lower, lanes),
+            upper=_in_groups(upper, lanes),
+        )
+
+
+def neighborly_order(points: FloatArray, block: int) -> IntArray:
+    """Order in which every ``block`` points in a row lie close together, as a k-d tree would.
+
+    >>> neighborly_order(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), block=2)
+    array([0, 2, 4, 3, 1])
+    """
+    parts, finished = [np.arange(len(points))], []
+    while parts:
+        part = parts.pop()
+        if len(part) <= block:
+            finished.append(part)
+            continue
+        widest = int(np.ptp(points[part], axis=0).argmax())
+        in_order = part[np.argsort(points[part, widest], kind="stable")]
+        # Halved between blocks, so that all but the last are full.
+        middle = block * -(-len(part) // (2 * block))
+        parts += [in_order[middle:], in_order[:middle]]
+    return np.concatenate(finished)
+
+
+def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, cutoff: float) -> bool:
+    if len(lower) < 2 * lanes_of(centers.dtype):
+        return False
+    probes = centers[:: -(-len(centers) // _N_PROBES)]
+    gaps = np.maximum(lower - probes[:, None, :], probes[:, None, :] - upper)
+    bounds = (np.maximum(gaps, 0) ** 2).sum(axis=2)
+    return bool((bounds <= cutoff).mean() <= _PAYING_SHARE)
+
+
+def _by_feature(blocks: FloatArray) -> FloatArray:
+    return _aligned(blocks.transpose(0, 2, 1).ravel())
+
+
+def _aligned(array: FloatArray) -> FloatArray:
+    """Copy that begins at a multiple of a vector's size: no load then touches two cache lines."""
+    space = np.empty(array.nbytes + VECTOR_BYTES, dtype=np.uint8)
+    start = -space.ctypes.data % VECTOR_BYTES
+    copy = space[start : start + array.nbytes].view(array.dtype)
+    copy[:] = array
+    return copy
+
+
+def _in_groups(corners: FloatArray, lanes: int) -> FloatArray:
+    n_missing = -len(corners) % lanes
+    padding = np.full((n_missing, corners.shape[1]), np.inf, dtype=corners.dtype)
+    padded = np.concatenate([corners, padding])
+    return _by_feature(padded.reshape(-1, lanes, corners.shape[1]))

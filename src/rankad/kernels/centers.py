@@ -1,0 +1,101 @@
+"""Few centers for many points: where they lie, how wide their kernels are, what they express."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankad._typing import FloatArray
+from rankad.kernels.gram import distances_between, gaussian_gram
+
+#: k-means and the width of the kernels look at so many points for each center, and at least.
+_POINTS_PER_CENTER = 50
+_LEAST_SAMPLE = 10_000
+
+#: Iterations of k-means: the centers need to cover the data, not to be optimal.
+_MAX_ITER = 30
+
+#: Rows of a kernel matrix at a time, in numbers: bounds the memory beside the result.
+_BLOCK_ENTRIES = 2**20
+
+#: Directions of the kernel's space with less of its largest eigenvalue than this are dropped.
+_NEGLIGIBLE = 1e-12
+
+
+def kmeans_centers(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> FloatArray:
+    """Centers that cover the points evenly, by k-means on a sample of them; all different.
+
+    Random points would leave thin regions without a center.
+
+    >>> points = np.array([[0.0], [0.2], [9.8], [10.0]])
+    >>> np.sort(kmeans_centers(points, 2, np.random.RandomState(0)), axis=0)
+    array([[0.1],
+           [9.9]])
+    """
+    # Imported here: it costs a quarter of a second, and only large data need it.
+    from sklearn.cluster import KMeans
+
+    sample = _sample(points, n_centers, rng)
+    distinct = np.unique(sample, axis=0)
+    if len(distinct) <= n_centers:
+        return distinct
+    kmeans = KMeans(n_centers, n_init=1, max_iter=_MAX_ITER, random_state=rng).fit(sample)
+    return np.unique(kmeans.cluster_centers_.astype(np.float64), axis=0)
+
+
+def mean_center_distance(
+    points: FloatArray, centers: FloatArray, rng: np.random.RandomState
+) -> float:
+    """Mean distance of a point to its nearest center, over a sample of the points."""
+    sample = _sample(points, len(centers), rng)
+    block = max(1, _BLOCK_ENTRIES // len(centers))
+    nearest = [
+        distances_between(sample[start : start + block], centers).min(axis=1)
+        for start in range(0, len(sample), block)
+    ]
+    return float(np.concatenate(nearest).mean())
+
+
+def _sample(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> FloatArray:
+    n_most = max(_POINTS_PER_CENTER * n_centers, _LEAST_SAMPLE)
+    if len(points) <= n_most:
+        return points
+    return points[rng.choice(len(points), n_most, replace=False)]
+
+
+@dataclass(frozen=True, eq=False)
+class CenterFeatures:
+    """Orthonormal coordinates of the functions ``sum_j a_j k(c_j, .)``.
+
+    With ``U = K_cc^-1/2`` (an eigendecomposition, negligible eigenvalues dropped), the features of
+    a point are ``z(x) = U' k(centers, x)``. A function with coordinates w has the values w'z(x),
+    the norm |w|, and the coefficients ``a = U w``.
+    """
+
+    centers: FloatArray
+    sigma: float
+    basis: FloatArray
+
+    @classmethod
+    def of(cls, centers: FloatArray, sigma: float) -> "CenterFeatures":
+        """Coordinates for these centers."""
+        gram = gaussian_gram(distances_between(centers, centers), sigma)
+        eigenvalues, eigenvectors = np.linalg.eigh(gram)
+        is_kept = eigenvalues > _NEGLIGIBLE * eigenvalues[-1]
+        return cls(centers, sigma, eigenvectors[:, is_kept] / np.sqrt(eigenvalues[is_kept]))
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Features of each point, shape ``(n, r)``; beside them memory stays bounded."""
+        features = np.empty((len(points), self.basis.shape[1]))
+        block = max(1, _BLOCK_ENTRIES // len(self.centers))
+        for start in range(0, len(points), block):
+            distances = distances_between(points[start : start + block], self.centers)
+            np.matmul(
+                gaussian_gram(distances, self.sigma),
+                self.basis,
+                out=features[start : start + block],
+            )
+        return features
+
+    def coefficients(self, coordinates: FloatArray) -> FloatArray:
+        """Weights of the centers for a function given by its coordinates."""
+        return np.asarray(self.basis @ coordinates)

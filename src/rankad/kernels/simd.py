@@ -1,0 +1,254 @@
+"""Vectors of numbers inside compiled functions: the few operations a kernel sum needs.
+
+Numba's own vectorization keeps the partial sums of a loop in memory; these keep them in registers.
+And they say exactly which operations happen in which order, so that a row's score cannot depend on
+how a loop was unrolled around it. LLVM breaks the vectors down to what the processor has.
+
+A vector holds `VECTOR_BYTES`: 16 numbers in float64, 32 in float32.
+"""
+
+from typing import Any, Final
+
+import llvmlite.ir as ir
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+from numpy.typing import DTypeLike
+
+from rankad._typing import FloatArray
+
+VECTOR_BYTES: Final = 128
+
+
+def lanes_of(dtype: DTypeLike) -> int:
+    """Numbers in a vector.
+
+    >>> lanes_of("float64"), lanes_of("float32")
+    (16, 32)
+    """
+    return VECTOR_BYTES // np.dtype(dtype).itemsize
+
+
+class Vector(types.Type):  # type: ignore[misc]
+    """Numba's view of a vector: its kind of numbers, and how many."""
+
+    def __init__(self, element: types.Float) -> None:
+        self.element = element
+        self.lanes = 8 * VECTOR_BYTES // element.bitwidth
+        super().__init__(f"Vector({element} x {self.lanes})")
+
+    @property
+    def ir_type(self) -> ir.VectorType:
+        """LLVM's type."""
+        is_double = self.element.bitwidth == np.finfo(np.float64).bits
+        return ir.VectorType(ir.DoubleType() if is_double else ir.FloatType(), self.lanes)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, vector: Vector) -> None:
+        super().__init__(manager, vector, vector.ir_type)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lanes_in(_: Any, array: Any) -> Any:
+    """Numbers in a vector of the array's kind, known to the compiler."""
+    lanes = Vector(array.dtype).lanes
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_constant(types.intp, lanes)
+
+    return types.intp(array), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def loaded(_: Any, array: Any, start: Any) -> Any:
+    """Vector of the elements of a contiguous 1-d array that begin at ``start``."""
+    vector = Vector(array.dtype)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, array, args)
+        return builder.load(pointer, align=array.dtype.bitwidth // 8)
+
+    return vector(array, types.intp), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(_: Any, array: Any, start: Any, vector: Any) -> Any:
+    """Write a vector to the elements of a contiguous 1-d array that begin at ``start``."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _pointer(context, builder, array, args), array.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), emit
+
+
+def _pointer(context: Any, builder: Any, array: Any, args: Any) -> Any:
+    data = context.make_array(array)(context, builder, args[0]).data
+    vector_pointer = Vector(array.dtype).ir_type.as_pointer()
+    return builder.bitcast(builder.gep(data, [args[1]]), vector_pointer)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def splat(_: Any, number: Any) -> Any:
+    """Vector with the same number in every lane."""
+    vector = Vector(number)
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _splat(builder, vector, args[0])
+
+    return vector(number), emit
+
+
+def _splat(builder: Any, vector: Vector, number: Any) -> Any:
+    undefined = ir.Constant(vector.ir_type, ir.Undefined)
+    first = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.lanes), [0] * vector.lanes)
+    return builder.shuffle_vector(first, undefined, lanes)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def difference(_: Any, a: Any, b: Any) -> Any:
+    """``a - b``."""
+    return a(a, b), lambda context, builder, signature, args: builder.fsub(*args)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def multiply_add(_: Any, a: Any, b: Any, c: Any) -> Any:
+    """``a b + c``, rounded once."""
+    return a(a, b, c), lambda context, builder, signature, args: _fma(builder, a, *args)
+
+
+def _fma(builder: Any, vector: Vector, a: Any, b: Any, c: Any) -> Any:
+    of_vectors = ir.FunctionType(vector.ir_type, [vector.ir_type] * 3)
+    name = f"llvm.fma.v{vector.lanes}f{vector.element.bitwidth}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, of_vectors, name), [a, b, c])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def smaller(_: Any, a: Any, b: Any) -> Any:
+    """The smaller of two numbers, in every lane."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *args), *args)
+
+    return a(a, b), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def larger(_: Any, a: Any, b: Any) -> Any:
+    """The larger of two numbers, in every lane."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return a(a, b), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def where_at_most(_: Any, x: Any, limit: Any, value: Any, otherwise: Any) -> Any:
+    """``value`` in the lanes where ``x <= limit``, else ``otherwise``."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<=", args[0], args[1]), args[2], args[3])
+
+    return value(x, limit, value, otherwise), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def sum_of(_: Any, vector: Any) -> Any:
+    """Sum over the lanes: always halves added to halves."""
+    return vector.element(vector), _reduction(lambda builder, a, b: builder.fadd(a, b))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def least_of(_: Any, vector: Any) -> Any:
+    """Smallest number of all lanes."""
+
+    def least(builder: Any, a: Any, b: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", a, b), a, b)
+
+    return vector.element(vector), _reduction(least)
+
+
+def _reduction(combined: Any) -> Any:
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        value, n = args[0], signature.args[0].lanes
+        while n > 1:
+            n //= 2
+            halves = (
+                builder.shuffle_vector(value, value, _lanes(range(first, first + n)))
+                for first in (0, n)
+            )
+            value = combined(builder, *halves)
+        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+    return emit
+
+
+def _lanes(indices: range) -> ir.Constant:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(indices)), list(indices))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def power_parts(_: Any, exponents: Any, constants: Any) -> Any:
+    """``(2^n, 2^r - 1)`` for ``n + r = -exponents``, n an integer and ``|r| <= 1/2``.
+
+    So ``2^-x = 2^n (2^r - 1) + 2^n``, and 2^-x - 1 keeps its digits where x is small. The exponents
+    must lie between 0 and `dead_exponent`, where 2^n is 0. ``constants`` are `power_constants`: an
+    array, since LLVM would load constants of the code one by one in every round.
+    """
+    layout = np.finfo(str(exponents.element))
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(constants)(context, builder, args[1]).data
+        rounding, one, *terms = (
+            _splat(builder, exponents, builder.load(builder.gep(data, [ir.Constant(_INTP, k)])))
+            for k in range(2 + _N_TERMS[layout.dtype.name])
+        )
+        integers = ir.VectorType(ir.IntType(layout.bits), exponents.lanes)
+        shifted = builder.fsub(rounding, args[0])
+        n = builder.bitcast(shifted, integers)
+        r = builder.fsub(builder.fsub(rounding, shifted), args[0])
+        to_exponent_bits = ir.Constant(integers, [layout.nmant] * exponents.lanes)
+        power = builder.add(builder.shl(n, to_exponent_bits), builder.bitcast(one, integers))
+        value = terms.pop()
+        for term in reversed(terms):
+            value = _fma(builder, exponents, value, r, term)
+        parts = builder.bitcast(power, exponents.ir_type), builder.fmul(value, r)
+        return cgutils.pack_struct(builder, parts)
+
+    return types.UniTuple(exponents, 2)(exponents, constants), emit
+
+
+_INTP: Final = ir.IntType(types.intp.bitwidth)
+
+#: Terms that make the power exact to rounding.
+_N_TERMS: Final = {"float64": 11, "float32": 6}
+
+
+def dead_exponent(dtype: DTypeLike) -> float:
+    """The largest exponent that `power_parts` takes: its power is 0.
+
+    >>> dead_exponent("float64")
+    1023.0
+    """
+    return float(1 - np.finfo(dtype).minexp)
+
+
+def power_constants(dtype: DTypeLike) -> FloatArray:
+    """What `power_parts` reads: a number to round by, 1, and the coefficients c of a polynomial.
+
+    Added to 1.5 times 2^mantissa bits, a small number is rounded to an integer, which then stands
+    in the lowest bits of the sum. The polynomial, ``2^r - 1 = r (c_0 + c_1 r + ...)`` to rounding
+    for ``|r| <= 1/2``, is the one that equals ``(2^r - 1) / r`` at Chebyshev's points.
+    """
+    layout = np.finfo(dtype)
+    n_terms = _N_TERMS[layout.dtype.name]
+    points = 0.5 * np.cos(np.pi * (np.arange(n_terms) + 0.5) / n_terms)
+    values = np.expm1(np.log(2.0) * points) / points
+    series = np.polynomial.Chebyshev.fit(points, values, n_terms - 1, domain=[-0.5, 0.5])
+    coefficients = series.convert(kind=np.polynomial.Polynomial).coef
+    return np.array([1.5 * 2.0**layout.nmant, 1.0, *coefficients], dtype=dtype)

@@ -1,0 +1,74 @@
+"""A fitted ranker without its detector: rows in, scores and p-values out, nothing checked."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankad._scaling import scaled
+from rankad._typing import FloatArray
+from rankad.calibration import ReferenceScores
+from rankad.kernels import KernelExpansion
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scorer:
+    """Scores and p-values of rows as `fit` took them, at the cost of the kernel sum alone.
+
+    For services and streams: the same numbers as the detector's, to the last bit, without the
+    checks of its methods. Rows are float64 arrays with the columns of ``fit``, in that order. A row
+    with NaN gets NaN, an infinite one the score of a very far point. Frozen: a detector that is
+    fitted or calibrated again has a new one.
+
+    Examples
+    --------
+    >>> from rankad import RankAD
+    >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
+    >>> scorer = RankAD(random_state=0).fit(nominal).scorer_
+    >>> round(scorer.p_value(np.array([9.0, 9.0, 9.0])), 3)
+    0.008
+    """
+
+    expansion: KernelExpansion
+    reference: ReferenceScores
+    scaler: Any
+
+    def __repr__(self) -> str:
+        return f"Scorer({self.expansion}, {self.reference})"
+
+    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Score of each row, shape ``(n,)``; higher = more nominal."""
+        return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
+
+    def p_values(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """p-value of each row, shape ``(n,)``; small = anomalous."""
+        scores = self(rows, n_jobs)
+        is_number = ~np.isnan(scores)
+        p_values = np.full(len(scores), np.nan)
+        p_values[is_number] = self.reference.p_values(scores[is_number])
+        return p_values
+
+    def score(self, row: FloatArray) -> float:
+        """Score of one row, shape ``(n_features,)``."""
+        return self.expansion.score(self._columns(row))
+
+    def p_value(self, row: FloatArray) -> float:
+        """p-value of one row, shape ``(n_features,)``."""
+        n_at_most = self.expansion.rank(self._columns(row), self.reference.scores)
+        return self.reference.p_value(n_at_most) if n_at_most >= 0 else np.nan
+
+    def _columns(self, row: FloatArray) -> FloatArray:
+        return row if takes_rows(self.expansion) else scaled(self.scaler, row[None])[0]
+
+
+def takes_rows(expansion: KernelExpansion) -> bool:
+    """Whether the expansion scales the columns itself, as it can where that is shift and scale."""
+    return expansion.offset is not None
+
+
+def expansion_scores(
+    expansion: KernelExpansion, scaler: Any, rows: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """Scores of rows as ``fit`` took them: float64, whatever the expansion's arithmetic."""
+    columns = rows if takes_rows(expansion) else scaled(scaler, rows)
+    return expansion(columns, n_jobs).astype(np.float64, copy=False)

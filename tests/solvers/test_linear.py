@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankad.preferences import level_preferences, rank_gap_preferences
+from rankad.solvers import LOSSES, PairwiseSquaredHinge, Status, minimize, minimize_linear
+
+
+@pytest.fixture
+def features(rng):
+    return rng.normal(size=(150, 6))
+
+
+def preferences_of(kind, rng):
+    if kind == "levels":
+        return level_preferences(rng.integers(1, 5, size=150))
+    if kind == "weighted":
+        return level_preferences(rng.integers(1, 5, size=150), lambda a, b: 0.5 * (a - b))
+    return rank_gap_preferences(rng.normal(size=150), 0.3)
+
+
+@pytest.mark.parametrize("kind", ["levels", "weighted", "gaps"])
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("anchor", [0.0, 0.7])
+def test_the_projected_hessian_is_the_hessian_between_features(
+    kind, loss, anchor, features, rng, monkeypatch
+):
+    monkeypatch.setattr("rankad.solvers.projection._BATCH", 7)
+    local = LOSSES[loss](preferences_of(kind, rng), anchor).at(rng.normal(size=150))
+    expected = features.T @ local.hessian_product(features)
+    scale = np.abs(expected).max()
+    assert_allclose(local.projected_hessian(features), expected, atol=1e-9 * max(scale, 1.0))
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("C", [1e-4, 1e-1])
+def test_the_minimum_is_that_of_the_kernel_solver(loss, C, features, rng):
+    problem = LOSSES[loss](preferences_of("levels", rng), 1.0)
+    linear = minimize_linear(problem, features, C, tol=1e-10)
+    kernel = minimize(problem, features @ features.T, C, tol=1e-10)
+    assert linear.status is not Status.MAX_ITER
+    assert_allclose(linear.objective, kernel.objective, rtol=1e-6)
+    assert_allclose(linear.scores, features @ linear.coefficients)
+    assert_allclose(linear.scores, kernel.scores, atol=1e-3 * np.abs(kernel.scores).max())
+
+
+def test_at_the_minimum_the_gradient_vanishes(features, rng):
+    problem = PairwiseSquaredHinge(preferences_of("levels", rng), 1.0)
+    solution = minimize_linear(problem, features, 0.01, tol=1e-9)
+    assert solution.status is Status.CONVERGED
+
+    def objective(w):
+        return 0.5 * w @ w + 0.01 * problem.at(features @ w).value
+
+    step = 1e-5 * np.eye(6)
+    w = solution.coefficients
+    slopes = [(objective(w + h) - objective(w - h)) / 2e-5 for h in step]
+    assert_allclose(slopes, 0.0, atol=1e-5 * objective(w))
+
+
+def test_a_warm_start_needs_no_step(features, rng):
+    problem = PairwiseSquaredHinge(preferences_of("levels", rng), 1.0)
+    solution = minimize_linear(problem, features, 0.01)
+    again = minimize_linear(problem, features, 0.01, start=solution.coefficients)
+    assert again.n_iter == 0
+    assert_array_equal(again.coefficients, solution.coefficients)
+
+
+def test_too_few_steps_are_told(features, rng):
+    levels = np.digitize(features[:, 0], [-0.5, 0.5])
+    problem = PairwiseSquaredHinge(level_preferences(levels), 1.0)
+    solution = minimize_linear(problem, features, 1.0, max_iter=1)
+    assert solution.status is Status.MAX_ITER
+    assert solution.n_iter == 1
