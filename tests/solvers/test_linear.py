@@ -72,3 +72,28 @@ def test_too_few_steps_are_told(features, rng):
     solution = minimize_linear(problem, features, 1.0, max_iter=1)
     assert solution.status is Status.MAX_ITER
     assert solution.n_iter == 1
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("anchor", [0.0, 1.0])
+def test_a_sample_as_preconditioner_leads_to_the_same_minimum(loss, anchor, rng, monkeypatch):
+    features = rng.normal(size=(2000, 6))
+    levels = np.digitize(features[:, 0] + 0.3 * rng.normal(size=2000), [-0.5, 0.5])
+    problem = LOSSES[loss](level_preferences(levels), anchor)
+    directly = minimize_linear(problem, features, 1e-4, tol=1e-8)
+    monkeypatch.setattr("rankad.solvers.linear._SAMPLE", 300)
+    by_sample = minimize_linear(problem, features, 1e-4, tol=1e-8)
+    assert_allclose(by_sample.objective, directly.objective, rtol=1e-9)
+    assert_allclose(by_sample.scores, directly.scores, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+@pytest.mark.parametrize("kind", ["levels", "weighted", "gaps"])
+def test_a_sample_of_all_points_is_the_whole_loss(loss, kind, rng):
+    problem = LOSSES[loss](preferences_of(kind, rng), 0.7)
+    order = rng.permutation(150)
+    sample, factor = problem.sampled(order)
+    scores = rng.normal(size=150)
+    assert factor == 1.0
+    assert_allclose(sample.at(scores[order]).value, problem.at(scores).value)
+    assert_allclose(sample.at(scores[order]).gradient, problem.at(scores).gradient[order])

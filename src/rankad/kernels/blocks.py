@@ -41,17 +41,15 @@ class CenterBlocks:
         """
         lanes = lanes_of(centers.dtype)
         order = neighborly_order(centers, lanes)
-        n_missing = -len(order) % lanes
-        padded = np.concatenate([order, np.repeat(order[-1:], n_missing)])
-        in_blocks = centers[padded].reshape(-1, lanes, centers.shape[1])
-        block_weights = weights[padded]
-        block_weights[len(order) :] = 0
+        in_blocks = filled_blocks(centers[order])
+        block_weights = np.zeros(len(in_blocks) * lanes, dtype=weights.dtype)
+        block_weights[: len(order)] = weights[order]
         lower, upper = in_blocks.min(axis=1), in_blocks.max(axis=1)
         if not _boxes_pay(centers, lower, upper, cutoff):
             lower = upper = np.empty((0, centers.shape[1]), dtype=centers.dtype)
         return cls(
             weights=_aligned(block_weights),
-            centers=_by_feature(in_blocks),
+            centers=by_feature(in_blocks),
             lower=_in_groups(lower, lanes),
             upper=_in_groups(upper, lanes),
         )
@@ -86,7 +84,15 @@ def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, cutoff
     return bool((bounds <= cutoff).mean() <= _PAYING_SHARE)
 
 
-def _by_feature(blocks: FloatArray) -> FloatArray:
+def filled_blocks(centers: FloatArray) -> FloatArray:
+    """Centers in blocks of a vector each, ``(n_blocks, n_lanes, n_features)``; the last repeats."""
+    lanes = lanes_of(centers.dtype)
+    padding = np.repeat(centers[-1:], -len(centers) % lanes, axis=0)
+    return np.concatenate([centers, padding]).reshape(-1, lanes, centers.shape[1])
+
+
+def by_feature(blocks: FloatArray) -> FloatArray:
+    """Blocks as the compiled functions read them: block by block, feature by feature."""
     return _aligned(blocks.transpose(0, 2, 1).ravel())
 
 
@@ -103,4 +109,4 @@ def _in_groups(corners: FloatArray, lanes: int) -> FloatArray:
     n_missing = -len(corners) % lanes
     padding = np.full((n_missing, corners.shape[1]), np.inf, dtype=corners.dtype)
     padded = np.concatenate([corners, padding])
-    return _by_feature(padded.reshape(-1, lanes, corners.shape[1]))
+    return by_feature(padded.reshape(-1, lanes, corners.shape[1]))

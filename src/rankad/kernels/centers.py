@@ -1,11 +1,15 @@
 """Few centers for many points: where they lie, how wide their kernels are, what they express."""
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
 from rankad._typing import FloatArray
+from rankad.kernels.blocks import by_feature, filled_blocks
+from rankad.kernels.fused import fill_kernels
 from rankad.kernels.gram import distances_between, gaussian_gram
+from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants
 
 #: k-means and the width of the kernels look at so many points for each center, and at least.
 _POINTS_PER_CENTER = 50
@@ -33,12 +37,15 @@ def kmeans_centers(points: FloatArray, n_centers: int, rng: np.random.RandomStat
     """
     # Imported here: it costs a quarter of a second, and only large data need it.
     from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
 
     sample = _sample(points, n_centers, rng)
     distinct = np.unique(sample, axis=0)
     if len(distinct) <= n_centers:
         return distinct
-    kmeans = KMeans(n_centers, n_init=1, max_iter=_MAX_ITER, random_state=rng).fit(sample)
+    # OpenMP's threads do not survive a fork: a forked process that started them would hang.
+    with threadpool_limits(1):
+        kmeans = KMeans(n_centers, n_init=1, max_iter=_MAX_ITER, random_state=rng).fit(sample)
     return np.unique(kmeans.cluster_centers_.astype(np.float64), axis=0)
 
 
@@ -85,15 +92,19 @@ class CenterFeatures:
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Features of each point, shape ``(n, r)``; beside them memory stays bounded."""
+        blocks = filled_blocks(self.centers * (sqrt(LOG2_E) / self.sigma))
+        n_filled = len(blocks) * blocks.shape[1]
+        basis = np.zeros((n_filled, self.basis.shape[1]))
+        basis[: len(self.centers)] = self.basis
+        centers, constants = by_feature(blocks), power_constants(np.float64)
         features = np.empty((len(points), self.basis.shape[1]))
-        block = max(1, _BLOCK_ENTRIES // len(self.centers))
-        for start in range(0, len(points), block):
-            distances = distances_between(points[start : start + block], self.centers)
-            np.matmul(
-                gaussian_gram(distances, self.sigma),
-                self.basis,
-                out=features[start : start + block],
-            )
+        kernels = np.empty((min(len(points), max(1, _BLOCK_ENTRIES // n_filled)), n_filled))
+        for start in range(0, len(points), len(kernels)):
+            rows = np.ascontiguousarray(points[start : start + len(kernels)])
+            part = kernels[: len(rows)]
+            factor = sqrt(LOG2_E) / self.sigma
+            fill_kernels(part, rows, factor, centers, constants, dead_exponent(np.float64))
+            np.matmul(part, basis, out=features[start : start + len(rows)])
         return features
 
     def coefficients(self, coordinates: FloatArray) -> FloatArray:

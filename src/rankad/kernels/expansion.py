@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 from rankad._typing import FloatArray
 from rankad.kernels.blocks import CenterBlocks
 from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
-from rankad.kernels.simd import dead_exponent, power_constants
+from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants
 from rankad.kernels.threads import in_threads
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
@@ -22,8 +22,6 @@ DEAD_KERNEL = 1e-6
 #: Kernels below 2^-60 (1e-18) count as 0 where a far field continues the sum: a point is scored by
 #: the sum only if one of its kernels is at least `DEAD_KERNEL`, beside which they are nothing.
 _CUTOFF = 60.0
-
-_LOG2_E = 1.0 / log(2.0)
 
 
 @dataclass(frozen=True)
@@ -196,19 +194,19 @@ class KernelExpansion:
             lower=blocks.lower,
             upper=blocks.upper,
             powers=power_constants(self.centers.dtype),
-            shift=self._scalar(self.centered),
+            shift=self._scalar(1.0) if self.centered else None,
             cutoff=self._scalar(cutoff),
             dead=self._scalar(dead_exponent(self.centers.dtype)),
-            far=self._scalar(np.inf if far is None else far.radius**2 * _LOG2_E),
+            far=self._scalar(np.inf if far is None else far.radius**2 * LOG2_E),
             floor=self._scalar(0.0 if far is None else far.floor),
-            far_factor=self._scalar(1.0 / _LOG2_E),
+            far_factor=self._scalar(1.0 / LOG2_E),
             limit=self._scalar(self._coordinate_limit),
         )
 
     @property
     def _units(self) -> float:
         """Factor to coordinates in which the kernel is 2^-|x - c|^2."""
-        return sqrt(_LOG2_E) / self.sigma
+        return sqrt(LOG2_E) / self.sigma
 
     @property
     def _center_coordinates(self) -> FloatArray:

@@ -17,6 +17,7 @@ import numpy as np
 from rankad._compiled import compiled, inlined
 from rankad._typing import FloatArray, IntArray
 from rankad.kernels.simd import (
+    any_at_most,
     difference,
     lanes_in,
     larger,
@@ -24,6 +25,7 @@ from rankad.kernels.simd import (
     loaded,
     multiply_add,
     power_parts,
+    shifted_down,
     smaller,
     splat,
     store,
@@ -38,8 +40,8 @@ class Model(NamedTuple):
     A row's coordinates are ``(row - offset) * factor``, cut off at ``limit``. ``centers``,
     ``weights``, ``lower`` and ``upper`` are those of `CenterBlocks`, ``powers`` the
     `power_constants`. Exponents beyond ``cutoff`` are taken as ``dead``, where the kernel is 0.
-    ``shift`` (0 or 1) is subtracted from each kernel. Where even the nearest center's exponent
-    exceeds ``far`` the score is ``floor - far_factor * exponent``.
+    ``shift`` (1, or None for nothing) is subtracted from each kernel. Where even the nearest
+    center's exponent exceeds ``far`` the score is ``floor - far_factor * exponent``.
     """
 
     offset: FloatArray
@@ -82,6 +84,31 @@ def rank_of(row: FloatArray, model: Model, reference: FloatArray) -> int:
     return -1 if np.isnan(score) else np.searchsorted(reference, score, side="right")
 
 
+@compiled
+def fill_kernels(
+    kernels: FloatArray,
+    rows: FloatArray,
+    factor: float,
+    centers: FloatArray,
+    powers: FloatArray,
+    dead: float,
+) -> None:
+    """Write the kernel of each row of ``rows * factor`` with each center to a row of ``kernels``.
+
+    ``centers`` are in blocks, `by_feature`, so the rows of ``kernels`` are filled up to whole
+    vectors. Beyond the exponent ``dead`` kernels are 0.
+    """
+    lanes, largest = lanes_in(centers), splat(dead)
+    coordinates = np.empty(rows.shape[1], dtype=centers.dtype)
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            coordinates[k] = rows[i, k] * factor
+        for first in range(0, kernels.shape[1], lanes):
+            exponents = smaller(_exponents(coordinates, centers, first), largest)
+            power, fraction = power_parts(exponents, powers)
+            store(kernels[i], first, multiply_add(power, fraction, power))
+
+
 @inlined
 def _score(row: FloatArray, coordinates: FloatArray, live: IntArray, model: Model) -> Any:
     has_nan = False
@@ -95,28 +122,27 @@ def _score(row: FloatArray, coordinates: FloatArray, live: IntArray, model: Mode
     if model.lower.size:
         n_live = _live_blocks(live, coordinates, model)
     total, nearest = _kernel_sum(coordinates, live, n_live, model)
-    if nearest <= model.far:
-        return total
-    if n_live < live.size:
-        nearest = _nearest(coordinates, model.centers)
-    return model.floor - model.far_factor * nearest
+    if any_at_most(nearest, splat(model.far)):
+        return sum_of(total)
+    exponent = least_of(nearest) if n_live == live.size else _nearest(coordinates, model.centers)
+    return model.floor - model.far_factor * exponent
 
 
 @inlined
 def _kernel_sum(coordinates: FloatArray, live: IntArray, n_live: int, model: Model) -> Any:
-    """Sum of the kernels of the live blocks, and the smallest exponent among them."""
+    """Sum of the kernels of the live blocks, lane by lane, and the smallest exponents."""
     centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
     total, nearest = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
-    shift, cutoff, dead = splat(model.shift), splat(model.cutoff), splat(model.dead)
+    cutoff, dead = splat(model.cutoff), splat(model.dead)
     for index in range(n_live):
         first = live[index] * lanes
         exponents = _exponents(coordinates, centers, first)
         nearest = smaller(exponents, nearest)
         exponents = where_at_most(exponents, cutoff, exponents, dead)
         power, fraction = power_parts(exponents, model.powers)
-        kernels = multiply_add(power, fraction, difference(power, shift))
+        kernels = multiply_add(power, fraction, shifted_down(power, model.shift))
         total = multiply_add(loaded(weights, first), kernels, total)
-    return sum_of(total), least_of(nearest)
+    return total, nearest
 
 
 @inlined

@@ -7,6 +7,7 @@ how a loop was unrolled around it. LLVM breaks the vectors down to what the proc
 A vector holds `VECTOR_BYTES`: 16 numbers in float64, 32 in float32.
 """
 
+from math import log
 from typing import Any, Final
 
 import llvmlite.ir as ir
@@ -19,6 +20,9 @@ from numpy.typing import DTypeLike
 from rankad._typing import FloatArray
 
 VECTOR_BYTES: Final = 128
+
+#: Exponents are in powers of 2: exp(-x) = 2^-(x LOG2_E).
+LOG2_E: Final = 1.0 / log(2.0)
 
 
 def lanes_of(dtype: DTypeLike) -> int:
@@ -116,6 +120,18 @@ def difference(_: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def shifted_down(_: Any, a: Any, shift: Any) -> Any:
+    """``a - shift`` in every lane; where ``shift`` is None, no code at all."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if shift is types.none:
+            return args[0]
+        return builder.fsub(args[0], _splat(builder, a, args[1]))
+
+    return a(a, shift), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def multiply_add(_: Any, a: Any, b: Any, c: Any) -> Any:
     """``a b + c``, rounded once."""
     return a(a, b, c), lambda context, builder, signature, args: _fma(builder, a, *args)
@@ -155,6 +171,18 @@ def where_at_most(_: Any, x: Any, limit: Any, value: Any, otherwise: Any) -> Any
         return builder.select(builder.fcmp_ordered("<=", args[0], args[1]), args[2], args[3])
 
     return value(x, limit, value, otherwise), emit
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def any_at_most(_: Any, x: Any, limit: Any) -> Any:
+    """Whether ``x <= limit`` in any lane."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        mask = builder.fcmp_ordered("<=", *args)
+        bits = ir.IntType(x.lanes)
+        return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), ir.Constant(bits, 0))
+
+    return types.boolean(x, limit), emit
 
 
 @intrinsic  # type: ignore[untyped-decorator]

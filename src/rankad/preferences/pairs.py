@@ -44,6 +44,13 @@ class Members:
         """Number of members of each block."""
         return np.diff(self.starts)
 
+    def among(self, new_index: IntArray) -> "Members":
+        """Only the points with a new index (others have -1), under that."""
+        index = new_index[self.points]
+        is_kept = index >= 0
+        n_kept_before = np.concatenate([[0], np.cumsum(is_kept)])
+        return Members(index[is_kept], n_kept_before[self.starts])
+
     def transposed(self, n_points: int) -> "Members":
         """The blocks of each point, instead of the points of each block."""
         blocks = np.repeat(np.arange(len(self.sizes)), self.sizes)
@@ -65,6 +72,18 @@ class Preferences:
     def memberships(self) -> tuple["Members", "Members"]:
         """The blocks in which each point is upper, and those in which it is lower."""
         return self.upper.transposed(self.n), self.lower.transposed(self.n)
+
+    def among(self, points: IntArray) -> "Preferences":
+        """The pairs of which both are among the given points, which become 0, 1, ...
+
+        >>> preferences = level_preferences(np.array([1, 3, 2, 1]))
+        >>> preferences.among(np.array([1, 2])).total_weight
+        1.0
+        """
+        new_index = np.full(self.n, -1)
+        new_index[points] = np.arange(len(points))
+        upper, lower = self.upper.among(new_index), self.lower.among(new_index)
+        return Preferences(len(points), upper, lower, self.weights)
 
     @cached_property
     def total_weight(self) -> float:

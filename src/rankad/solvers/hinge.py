@@ -13,7 +13,7 @@ The smoothed objective's minimum exceeds the exact one's by at most C |P| (1 + a
 
 from dataclasses import dataclass, replace
 
-from rankad._typing import BoolArray, FloatArray
+from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad.preferences import Preferences
 from rankad.solvers.pairwise import PairwiseSquaredHinge, PairwiseSquaredHingeAt
 
@@ -47,6 +47,11 @@ class PairwiseHinge:
     def is_shift_invariant(self) -> bool:
         """Without an anchor only differences of scores matter."""
         return self.anchor == 0
+
+    def sampled(self, points: IntArray) -> tuple["PairwiseHinge", float]:
+        """The loss of some of the points, and how many times as large that of all is."""
+        squared, factor = self._squared(0.0).sampled(points)
+        return replace(self, preferences=squared.preferences), factor
 
     def at(self, scores: FloatArray) -> "PairwiseHingeAt":
         """Expand the smoothed loss at these scores."""

@@ -4,21 +4,37 @@ Minimize over w, with scores f = Z w,
 
     J(w) = 1/2 |w|^2 + C loss(f).
 
-Z has one row for each point and r columns. Newton's equations ``(I + C Z'HZ) d = -(w + C Z'z)``, z
-and H the gradient and the Hessian of the loss, are only r by r: they are formed, in O(n r^2), and
-solved exactly.
+Z has one row for each point and r columns. With z and H the gradient and the Hessian of the loss,
+J has the gradient ``w + C Z'z``, and Newton's direction solves ``(I + C Z'HZ) d = -gradient``. The
+matrix is only r by r: up to some tens of thousands of points it is formed, in O(n r^2), and
+factorized.
+
+With more points, it is formed of a sample of them only. That makes a preconditioner so good that a
+few conjugate gradients, O(n r) each, solve the equations of all; and the minimum of the sample is
+the start. So a solve is a handful of passes over Z, however many points there are.
 """
 
-from math import inf
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 
 import numpy as np
 import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, cg
 
 from rankad._progress import logger
-from rankad._typing import FloatArray
+from rankad._typing import FloatArray, IntArray
 from rankad.solvers.line_search import line_search
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.solution import Solution, Status
+
+#: Points of the sample; up to twice as many are all taken.
+_SAMPLE = 20_000
+
+#: The minimum of the sample is only a start.
+_SAMPLE_TOL = 1e-3
+
+_MAX_CG_ITERATIONS = 100
 
 
 def minimize_linear(
@@ -35,23 +51,47 @@ def minimize_linear(
     Stops when the gradient's norm is at most ``tol`` times that of w, or after ``max_iter`` steps.
     A loss in several stages takes each in turn.
     """
+    sample = None
+    if len(features) > 2 * _SAMPLE:
+        rows = np.random.RandomState(0).choice(len(features), _SAMPLE, replace=False)
+        sample = _Sample(rows, features[rows])
+        if start is None:
+            of_sample, factor = loss.sampled(rows)
+            start = minimize_linear(
+                of_sample, sample.features, factor * C, tol=_SAMPLE_TOL, max_iter=max_iter
+            ).coefficients
     w: FloatArray = np.zeros(features.shape[1]) if start is None else start
     n_iter = 0
     for stage in loss.stages:
-        solution = _minimize_stage(stage, features, C, w, tol, max_iter)
+        solution = _minimize_stage(stage, features, sample, C, w, tol, max_iter)
         w, n_iter = solution.coefficients, n_iter + solution.n_iter
-    return Solution(**(vars(solution) | {"n_iter": n_iter}))
+    return replace(solution, n_iter=n_iter)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Some of the points, and their rows of Z."""
+
+    rows: IntArray
+    features: FloatArray
 
 
 def _minimize_stage(
-    loss: Loss, features: FloatArray, C: float, w: FloatArray, tol: float, max_iter: int
+    loss: Loss,
+    features: FloatArray,
+    sample: _Sample | None,
+    C: float,
+    w: FloatArray,
+    tol: float,
+    max_iter: int,
 ) -> Solution:
-    status, least_norm, least_objective = Status.MAX_ITER, inf, inf
+    status, first_norm, least_norm, least_objective = Status.MAX_ITER, 0.0, inf, inf
     scores = features @ w
     for n_iter in range(max_iter + 1):
         local = loss.at(scores)
         gradient = w + C * (local.gradient @ features)
         gradient_norm = float(np.linalg.norm(gradient))
+        first_norm = first_norm or gradient_norm
         objective = 0.5 * float(w @ w) + C * local.value
         logger.debug("Newton step %d: gradient norm %.3g", n_iter, gradient_norm)
         if gradient_norm <= tol * float(np.linalg.norm(w)):
@@ -64,7 +104,13 @@ def _minimize_stage(
         least_objective = min(objective, least_objective)
         if n_iter == max_iter:
             break
-        direction = _newton_direction(local, features, C, gradient)
+        if sample is None:
+            direction = -_solver(local.projected_hessian(features), C)(gradient)
+        else:
+            forcing = min(0.1, sqrt(gradient_norm / first_norm))
+            direction = _conjugate_gradients(
+                loss, local, features, sample, C, scores, gradient, forcing
+            )
         direction_scores = features @ direction
         step = line_search(
             loss,
@@ -92,9 +138,33 @@ def _minimize_stage(
     )
 
 
-def _newton_direction(
-    local: LossAt, features: FloatArray, C: float, gradient: FloatArray
+def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]:
+    """Solves systems with ``I + C hessian``."""
+    matrix = C * hessian
+    matrix.flat[:: len(matrix) + 1] += 1.0
+    factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+    return lambda right_side: np.asarray(scipy.linalg.cho_solve(factor, right_side))
+
+
+def _conjugate_gradients(
+    loss: Loss,
+    local: LossAt,
+    features: FloatArray,
+    sample: _Sample,
+    C: float,
+    scores: FloatArray,
+    gradient: FloatArray,
+    forcing: float,
 ) -> FloatArray:
-    hessian = C * local.projected_hessian(features)
-    hessian.flat[:: len(hessian) + 1] += 1.0
-    return np.asarray(scipy.linalg.solve(hessian, -gradient, assume_a="pos"))
+    """Newton's direction to a relative residual of ``forcing``, preconditioned by the sample."""
+    of_sample, factor = loss.sampled(sample.rows)
+    sample_hessian = of_sample.at(scores[sample.rows]).projected_hessian(sample.features)
+    size = (len(gradient), len(gradient))
+    hessian = LinearOperator(
+        size, lambda v: v + C * (local.hessian_product(features @ v) @ features), dtype=np.float64
+    )
+    preconditioner = LinearOperator(size, _solver(sample_hessian, factor * C), dtype=np.float64)
+    direction, _ = cg(
+        hessian, -gradient, rtol=forcing, M=preconditioner, maxiter=_MAX_CG_ITERATIONS
+    )
+    return np.asarray(direction)

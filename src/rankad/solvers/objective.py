@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rankad._typing import BoolArray, FloatArray
+from rankad._typing import BoolArray, FloatArray, IntArray
 
 
 class LossAt(Protocol):
@@ -44,6 +44,10 @@ class Loss(Protocol):
     @property
     def stages(self) -> Sequence["Loss"]:
         """Losses to minimize in turn, each from the last one's minimum, ending in this one."""
+        ...
+
+    def sampled(self, points: IntArray) -> tuple["Loss", float]:
+        """The loss of some of the points, and how many times as large that of all is, about."""
         ...
 
     def at(self, scores: FloatArray) -> LossAt:

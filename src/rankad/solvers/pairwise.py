@@ -22,7 +22,7 @@ are added, so nothing cancels however large the scores are. Both sweeps compare 
 the Hessian is symmetric to the last bit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,6 +62,12 @@ class PairwiseSquaredHinge:
     def is_shift_invariant(self) -> bool:
         """Without an anchor only differences of scores matter."""
         return self.anchor == 0
+
+    def sampled(self, points: IntArray) -> tuple["PairwiseSquaredHinge", float]:
+        """The loss of some of the points, and how many times as large that of all is."""
+        preferences = self.preferences.among(points)
+        factor = self.preferences.total_weight / max(preferences.total_weight, 1.0)
+        return replace(self, preferences=preferences), factor
 
     def at(self, scores: FloatArray) -> "PairwiseSquaredHingeAt":
         """Expand the loss at these scores: one sort, then linear sweeps."""

@@ -1,0 +1,68 @@
+"""Speed, beside the peers, in one run: `make bench` writes docs/benchmarks.md.
+
+python benchmarks/speed [--quick]
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import figures
+import fitting
+import machine
+import scoring
+import startup
+from report import Section, page, write
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--quick", action="store_true", help="smaller and printed only, in under three minutes"
+    )
+    quick = parser.parse_args().quick
+    repeats, n_points = (5, 20_000) if quick else (7, scoring.N_POINTS)
+    sections: dict[str, Callable[[], Section]] = {
+        "batches": lambda: scoring.batches(repeats, n_points),
+        "single rows": lambda: scoring.single_rows(repeats),
+        "limit": lambda: scoring.share_of_limit(repeats, n_points),
+        "solve": lambda: fitting.one_solve(*((1, 500) if quick else (5, fitting.N_ROWS))),
+        "grid": lambda: fitting.grid_and_default(1 if quick else 5),
+        "growth": lambda: fitting.growth(
+            *((1, (10_000, 100_000)) if quick else (5, (10_000, 100_000, 1_000_000)))
+        ),
+        "waiting": lambda: startup.waiting(3 if quick else 5),
+    }
+    done = []
+    for name, measure in sections.items():
+        started = time.perf_counter()
+        done.append(measure())
+        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+    facts = "; ".join(f"{name} {value}" for name, value in machine.description().items())
+    if quick:
+        print(page(f"Quick figures: {facts}.", done))
+        return
+    figures.draw_all(DOCS / "images", repeats=3)
+    write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done, _TAIL))
+    print(f"wrote {DOCS / 'benchmarks.md'}")
+
+
+_HEAD = """
+# Speed
+
+Made by `make bench`, all figures in one run: {facts}. Ratios are medians of ratios taken side by
+side, since machines are noisy; `make bench-quick` prints a smaller version in three minutes.
+
+![Scoring and fitting time against size](images/speed.png)
+
+One thread each; the pictures' data are measured in the same run.
+"""
+
+_TAIL = """
+"""
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Training: the published grid, one solve beside scikit-survival's, and how time grows with rows."""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from peers import nominal_rows
+from report import Finding, Section
+from sksurv.svm import FastKernelSurvivalSVM
+from threadpoolctl import threadpool_limits
+from timing import timed
+
+from rankad import RankAD
+from rankad.preferences import level_preferences, quantized_levels
+from rankad.ranker import RankSVM, fit_ranker
+from rankad.statistics import MeanNeighborDistance
+
+N_ROWS, N_FEATURES = 2_000, 10
+
+#: C and sigma, in units of the mean neighbor distance, of the solve that is compared.
+SOLVES = ((0.01, 1.0), (1.0, 4.0))
+
+_PAPER = RankSVM(anchor=0.0)
+
+
+def grid_and_default(repeats: int) -> Section:
+    """Whole fits of 2,000 rows."""
+    rows = nominal_rows(N_ROWS, N_FEATURES)
+    published = RankAD.as_published(n_jobs=2, random_state=0)
+    default = RankAD(n_jobs=2, random_state=0)
+    timings = timed(
+        {"grid": lambda: published.fit(rows), "default": lambda: default.fit(rows)}, repeats
+    )
+    return Section(
+        "Fitting 2,000 rows",
+        f"{N_ROWS:,} rows of {N_FEATURES} columns, two cores, medians of {repeats}. The published "
+        "grid is 13 values of C, 21 of sigma and 4 folds: 1,092 solves, then the winner's.",
+        [
+            Finding("the whole published grid", timings.median("grid"), " s", 10, at_most=True),
+            Finding("default `RankAD().fit`", timings.median("default"), " s", 1.5, at_most=True),
+        ],
+    )
+
+
+def one_solve(repeats: int, n_rows: int = N_ROWS) -> Section:
+    """The same pairs, loss, C and sigma, from cold, by scikit-survival's kernel ranker."""
+    points = nominal_rows(n_rows, N_FEATURES)
+    statistic = MeanNeighborDistance(10)(points)
+    levels = quantized_levels(statistic, 3)
+    preferences = level_preferences(levels)
+    outcome = np.array(
+        [(True, float(level)) for level in levels], dtype=[("event", bool), ("time", float)]
+    )
+    findings = []
+    for C, relative_sigma in SOLVES:
+        sigma = -relative_sigma * statistic.mean()
+        # Its objective is 1/2 |w|^2 + alpha/2 times the sum of squared hinges: twice our C.
+        survival = FastKernelSurvivalSVM(
+            alpha=2.0 * C,
+            rank_ratio=1.0,
+            kernel="rbf",
+            gamma=1.0 / sigma**2,
+            optimizer="avltree",
+            max_iter=100,
+            tol=1e-6,
+        )
+        with threadpool_limits(1):
+            timings = timed(
+                {
+                    "ours": lambda C=C, sigma=sigma: fit_ranker(
+                        points, preferences, C=C, sigma=sigma, problem=_PAPER
+                    ),
+                    "survival": lambda model=survival: model.fit(points, outcome),
+                },
+                repeats,
+            )
+        findings.append(
+            Finding(
+                f"C = {C:g}, sigma = {relative_sigma:g} D_K: {timings.median('ours'):.2f} s "
+                f"against {timings.median('survival'):.1f} s",
+                timings.ratio("survival", "ours"),
+                "x",
+                40,
+            )
+        )
+    return Section(
+        "One cold solve",
+        f"The kernel ranker of {n_rows:,} rows in three levels, all rows as centers, no anchor, from "
+        "zero, kernel matrix included, one thread, beside scikit-survival's `FastKernelSurvivalSVM` "
+        f"on the same pairs, loss and width; medians of {repeats}.",
+        findings,
+    )
+
+
+def growth(repeats: int, sizes: tuple[int, ...]) -> Section:
+    """Default fits of ever more rows, each in its own process for its peak of memory."""
+    runs = {n: [fit_in_process(n) for _ in range(repeats)] for n in sizes}
+    seconds = {n: float(np.median([run["seconds"] for run in of_n])) for n, of_n in runs.items()}
+    peak = {n: max(run["gibibytes"] for run in of_n) for n, of_n in runs.items()}
+    exponent = float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
+    largest = max(sizes)
+    is_million = largest == 1_000_000
+    return Section(
+        "Fitting many rows",
+        f"Default `RankAD(n_jobs=2).fit` of rows with {N_FEATURES} columns, two cores, a process "
+        f"each; medians of {repeats}, memory the most of them.",
+        [
+            *(Finding(f"{n:,} rows", seconds[n], " s") for n in sizes if n != largest),
+            Finding(f"{largest:,} rows", seconds[largest], " s", 120 if is_million else None, True),
+            Finding(f"{largest:,} rows", peak[largest], " GiB", 4 if is_million else None, True),
+            Finding(f"growth exponent, {min(sizes):,} to {largest:,}", exponent, "", 1.1, True),
+        ],
+    )
+
+
+def fit_in_process(n_rows: int) -> dict[str, float]:
+    """Seconds and peak memory of one default fit, in a process of its own."""
+    command = [sys.executable, str(Path(__file__)), str(n_rows)]
+    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+
+
+def _fit_here(n_rows: int) -> None:
+    RankAD(random_state=0).fit(nominal_rows(3_000, N_FEATURES))  # load what was compiled
+    rows = nominal_rows(n_rows, N_FEATURES)
+    started = time.perf_counter()
+    RankAD(n_jobs=2, random_state=0).fit(rows)
+    seconds = time.perf_counter() - started
+    gibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps({"seconds": seconds, "gibibytes": gibibytes}))
+
+
+if __name__ == "__main__":
+    _fit_here(int(sys.argv[1]))

@@ -1,0 +1,164 @@
+"""Scoring: batches and single rows, beside the peers and beside the limit of the hardware."""
+
+from collections.abc import Callable
+
+import numpy as np
+from machine import peaks
+from peers import nominal_rows, one_class_svm, scorers
+from report import Finding, Section
+from sklearn.ensemble import IsolationForest
+from threadpoolctl import threadpool_limits
+from timing import Timings, repeated, timed
+
+from rankad import RankAD
+from rankad.kernels import FarField, KernelExpansion
+
+N_FEATURES, N_CENTERS, N_TRAINING, N_POINTS = 10, 200, 2_000, 80_000
+
+
+def detector(n_centers: int = N_CENTERS, **params: object) -> RankAD:
+    """Our detector with so many centers, trained on the peers' rows."""
+    rows = nominal_rows(4 * N_TRAINING // 3, N_FEATURES)
+    return RankAD(n_centers=n_centers, random_state=0, **params).fit(rows)
+
+
+def batches(repeats: int, n_points: int) -> Section:
+    """All peers on one large batch."""
+    points = nominal_rows(n_points, N_FEATURES, seed=1)
+    ours = {
+        "RankAD": detector(n_jobs=2).score_samples,
+        "RankAD, float32": detector(n_jobs=2, dtype="float32").score_samples,
+    }
+    peers = scorers(nominal_rows(N_TRAINING, N_FEATURES), N_CENTERS, n_jobs=2)
+    functions = {name: _call(score, points) for name, score in (ours | peers).items()}
+    with threadpool_limits(2):
+        timings = timed(functions, repeats)
+    asked = {
+        "OneClassSVM": (30, 60),
+        "IsolationForest": (30, None),
+        "mean k-NN, brute force": (30, None),
+        "mean k-NN, k-d tree": (30, None),
+    }
+    section = Section(
+        "Scoring a batch",
+        f"{n_points:,} points of {N_FEATURES} columns through the public methods, two threads each. "
+        f"RankAD has {N_CENTERS} centers, OneClassSVM and Nystroem as many; all are trained on "
+        f"{N_TRAINING:,} rows. Times longer than RankAD's, in float64 and in float32: medians of "
+        f"{repeats} interleaved repeats. RankAD itself scored "
+        f"{_million_per_second(timings, 'RankAD', n_points)} million points per second in float64, "
+        f"{_million_per_second(timings, 'RankAD, float32', n_points)} in float32.",
+    )
+    for name in peers:
+        for ours_name, asked_of in zip(ours, asked.get(name, (None, None)), strict=True):
+            what = f"{name} against {ours_name}"
+            section.findings.append(Finding(what, timings.ratio(name, ours_name), "x", asked_of))
+    return section
+
+
+def _call(score: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> Callable[[], object]:
+    return lambda: score(points)
+
+
+def _million_per_second(timings: Timings, name: str, n_points: int) -> str:
+    return f"{n_points / timings.median(name) / 1e6:.1f}"
+
+
+def single_rows(repeats: int) -> Section:
+    """One row at a time: what a service does."""
+    rows = nominal_rows(N_TRAINING, N_FEATURES)
+    row = rows[0].copy()
+    fitted = detector()
+    scorer, svm = fitted.scorer_, one_class_svm(rows, N_CENTERS)
+    forest = IsolationForest(n_estimators=100, max_samples=256, random_state=0).fit(rows)
+    # Each function so often in a row that it takes milliseconds.
+    with threadpool_limits(1):
+        timings = timed(
+            {
+                "score": repeated(lambda: scorer.score(row), 5_000),
+                "p_value": repeated(lambda: scorer.p_value(row), 5_000),
+                "p_values": repeated(lambda: fitted.p_values(row[None]), 50),
+                "svm": repeated(lambda: svm.decision_function(row[None]), 50),
+                "forest": repeated(lambda: forest.score_samples(row[None]), 5),
+            },
+            repeats,
+        )
+    microseconds = {
+        name: timings.median(name) / times * 1e6
+        for name, times in {
+            "score": 5_000,
+            "p_value": 5_000,
+            "p_values": 50,
+            "svm": 50,
+            "forest": 5,
+        }.items()
+    }
+    return Section(
+        "Scoring one row",
+        "`det.scorer_.score(row)` and `det.scorer_.p_value(row)`, one thread, "
+        f"{N_CENTERS} centers, {N_FEATURES} columns, beside `OneClassSVM.decision_function` "
+        f"({microseconds['svm']:.0f} us) and `IsolationForest.score_samples` "
+        f"({microseconds['forest']:,.0f} us) of the same row; medians of {repeats}.",
+        [
+            Finding("score", microseconds["score"], " us"),
+            Finding("p-value", microseconds["p_value"], " us"),
+            Finding("p-value with all checks, `det.p_values`", microseconds["p_values"], " us"),
+            Finding("OneClassSVM against the score", timings.ratio("svm", "score") * 100, "x", 30),
+            Finding(
+                "IsolationForest against the score",
+                timings.ratio("forest", "score") * 1_000,
+                "x",
+                500,
+            ),
+        ],
+    )
+
+
+def share_of_limit(repeats: int, n_points: int) -> Section:
+    """How near the kernel sum comes to what the processor can do at all."""
+    section = Section("", "")
+    measured = []
+    with threadpool_limits(1):
+        for dtype, asked in (("float64", 50), ("float32", 40)):
+            peak = peaks(dtype)
+            measured.append(
+                f"{peak['fma'] / 1e9:.1f} G multiply-adds and {peak['exp'] / 1e9:.2f} G "
+                f"exponentials per second in {dtype}"
+            )
+            for n_centers in (200, 1_000):
+                expansion = random_expansion(n_centers, N_FEATURES, dtype)
+                points = np.random.default_rng(1).normal(size=(n_points, N_FEATURES))
+                timings = timed(
+                    {
+                        "one": lambda g=expansion, x=points: g(x, n_jobs=1),
+                        "two": lambda g=expansion, x=points: g(x, n_jobs=2),
+                    },
+                    repeats,
+                )
+                limit = 1.0 / n_centers / (N_FEATURES / peak["fma"] + 1.0 / peak["exp"])
+                share = n_points / timings.median("one") / limit
+                label = f"{dtype}, {n_centers} centers"
+                section.findings += [
+                    Finding(f"share of the limit, {label}", 100 * share, "%", asked),
+                    Finding(
+                        f"second thread's gain, {label}", timings.ratio("one", "two"), "x", 1.8
+                    ),
+                ]
+    section.title = "The limit"
+    section.how = (
+        f"`KernelExpansion` on {n_points:,} points of {N_FEATURES} columns, one core, as a share of "
+        "1 / (d / FMA + 1 / exp) kernels per second. FMA and exp are the most that this core was "
+        f"seen to do: {'; '.join(measured)}."
+    )
+    return section
+
+
+def random_expansion(n_centers: int, n_features: int, dtype: str = "float64") -> KernelExpansion:
+    """An expansion with kernels neither dead nor flat."""
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(size=n_centers)
+    return KernelExpansion(
+        rng.normal(size=(n_centers, n_features)),
+        weights,
+        sigma=np.sqrt(n_features / 2.0),
+        far_field=FarField.below(weights),
+    ).astype(dtype)

@@ -1,0 +1,45 @@
+"""Timing things beside one another: interleaved, so that a noisy moment hits all of them."""
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds of each repeat, by name; the repeats of all names were interleaved."""
+
+    seconds: Mapping[str, list[float]]
+
+    def median(self, name: str) -> float:
+        """Median seconds."""
+        return statistics.median(self.seconds[name])
+
+    def ratio(self, slow: str, fast: str) -> float:
+        """How many times longer one takes: the median of the ratios within each repeat."""
+        pairs = zip(self.seconds[slow], self.seconds[fast], strict=True)
+        return statistics.median(a / b for a, b in pairs)
+
+
+def timed(functions: Mapping[str, Callable[[], object]], repeats: int) -> Timings:
+    """Run every function once to warm up, then all of them in turn, ``repeats`` times."""
+    for function in functions.values():
+        function()
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            started = time.perf_counter()
+            function()
+            seconds[name].append(time.perf_counter() - started)
+    return Timings(seconds)
+
+
+def repeated(function: Callable[[], object], times: int) -> Callable[[], None]:
+    """The function so many times in a row: for what takes microseconds."""
+
+    def run() -> None:
+        for _ in range(times):
+            function()
+
+    return run
