@@ -50,8 +50,8 @@ MODULES = {
     "rank_gap_preferences ranks require_pairs",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize",
     "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
-    "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance STATISTICS "
-    "Statistic named_statistic neighbor_distances statistic_values",
+    "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance NeighborSearch "
+    "STATISTICS Statistic named_statistic neighbor_distances planned_search statistic_values",
 }
 
 

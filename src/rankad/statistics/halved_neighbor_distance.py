@@ -6,11 +6,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankad._typing import FloatArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
 
 
 @dataclass(frozen=True)
-class HalvedNeighborDistance:
+class HalvedNeighborDistance(SampledStatistic):
     """Minus the mean of K distances about the K-th, over B halvings (Qian and Saligrama, 2012).
 
     ``G(x) = -(1/K) sum_{i = K - floor((K-1)/2)}^{K + floor(K/2)} D_(i)(x)``: neighbors 6 to 15 for
@@ -34,8 +35,7 @@ class HalvedNeighborDistance:
         if self.n_halvings < 0:
             raise ValueError(f"n_halvings must not be negative; got {self.n_halvings}.")
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         if self.n_halvings == 0:
             return self._once(points, reference)
         rng = check_random_state(self.random_state)
