@@ -17,9 +17,9 @@ def test_items_pass_through_and_long_work_is_reported(caplog, monkeypatch):
     with caplog.at_level(logging.INFO, logger="rankad"):
         assert list(_progress.track([3, 1, 2], 3, "work")) == [3, 1, 2]
     assert [record.getMessage() for record in caplog.records] == [
-        "work [######--------------] 33%, 1 of 3, 0:00 so far, about 0:00 left",
-        "work [#############-------] 67%, 2 of 3, 0:00 so far, about 0:00 left",
-        "work [####################] 100%, 3 of 3, 0:00 so far, about 0:00 left",
+        "work: 1 of 3 [######--------------] 33%, 0:00 so far, about 0:00 left",
+        "work: 2 of 3 [#############-------] 67%, 0:00 so far, about 0:00 left",
+        "work: 3 of 3 [####################] 100%, 0:00 so far, about 0:00 left",
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_terminal_has_one_line_drawn_again_and_again():
     assert [re.search(r"(\d)+ of 4", drawing)[0] for drawing in drawings[1:]] == [
         f"{done} of 4" for done in (1, 2, 3, 4)
     ]
-    assert drawings[2].startswith("[rankad] work [##########----------] 50%, 2 of 4, 0:00 so far")
+    assert drawings[2].startswith("[rankad] work: 2 of 4 [##########----------] 50%, 0:00 so far")
     assert all(len(drawing) <= 79 for drawing in drawings)
 
 
@@ -141,7 +141,7 @@ def test_items_may_be_left_early(monkeypatch):
     assert terminal.is_taken
     tracked.close()
     assert not terminal.is_taken
-    assert re.fullmatch(r"\r\x1b\[K\[rankad\] work .* 1 of 9.* left\n", stream.getvalue())
+    assert re.fullmatch(r"\r\x1b\[K\[rankad\] work: 1 of 9 .* left\n", stream.getvalue())
 
 
 def test_a_long_neighbor_search_is_tracked(caplog, monkeypatch, rng):

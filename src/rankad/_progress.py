@@ -137,17 +137,18 @@ def _report(
     """How far the work is, in one line; where that must be short, the bar is.
 
     >>> _report("work", 3, 12, 65.0)
-    'work [#####---------------] 25%, 3 of 12, 1:05 so far, about 3:15 left'
+    'work: 3 of 12 [#####---------------] 25%, 1:05 so far, about 3:15 left'
     >>> _report("work", 3, 12, 65.0, most_characters=60)
-    'work [##--------] 25%, 3 of 12, 1:05 so far, about 3:15 left'
+    'work: 3 of 12 [##--------] 25%, 1:05 so far, about 3:15 left'
     """
     share = min(done / max(total, 1), 1.0)
     remaining = _duration(elapsed / done * max(total - done, 0))
-    figures = f"{share:.0%}, {done} of {total}, {_duration(elapsed)} so far, about {remaining} left"
+    start = f"{label}: {done} of {total}"
+    end = f"{share:.0%}, {_duration(elapsed)} so far, about {remaining} left"
     width = _BAR_WIDTH
     if most_characters is not None:
-        width = min(max(most_characters - len(f"{label} [] {figures}"), 4), _BAR_WIDTH)
-    return f"{label} [{'#' * int(share * width):-<{width}}] {figures}"
+        width = min(max(most_characters - len(f"{start} [] {end}"), 4), _BAR_WIDTH)
+    return f"{start} [{'#' * int(share * width):-<{width}}] {end}"
 
 
 def _duration(seconds: float) -> str:

@@ -118,9 +118,11 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Processes for cross-validation, threads for the neighbor search.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows and the folds.
+        Draws the held-out rows, the folds, and the rows that stand for all where they are very many
+        (see `neighbor_search_`).
     verbose : bool or int, default=False
-        Report progress (to the logger "rankad", and on standard error if nobody listens there).
+        Report progress: to the logger "rankad", or on standard error if nobody listens there, on a
+        terminal as a bar.
 
     Attributes
     ----------

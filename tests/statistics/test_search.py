@@ -8,6 +8,7 @@ import oracles
 from rankad import RankAD
 from rankad.statistics import (
     STATISTICS,
+    HalvedNeighborDistance,
     KthNeighborDistance,
     MeanNeighborDistance,
     NeighborSearch,
@@ -51,6 +52,21 @@ def test_plans_say_what_they_are():
     assert str(planned_all_pairs(30_000)) == (
         "brute force among 10000 of 30000 rows, drawn at random"
     )
+
+
+def test_halvings_are_planned_as_that_many_searches_of_halves():
+    halved = named_statistic("halved_knn", n_neighbors=5)
+    assert halved.planned_search(1_500, 3) == NeighborSearch("brute force", 1_500, 1_500)
+    assert halved.planned_search(100_000, 10).n_reference == 10_000
+    once = HalvedNeighborDistance(n_halvings=0)
+    assert once.planned_search(1_500, 3) == planned_search(1_500, 3)
+
+
+def test_copies_do_not_change_the_method(rng, monkeypatch):
+    points = np.repeat(rng.normal(size=(40, 2)), 10, axis=0)
+    assert planned_search(400, 2).method == "k-d tree"
+    monkeypatch.delattr("rankad.statistics.search.BruteForce")
+    assert_array_equal(MeanNeighborDistance(5)(points), 0.0)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """aK-LPE's statistic: neighbor distances around the K-th, averaged over random halvings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from rankad._typing import FloatArray
 from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
+from rankad.statistics.search import NeighborSearch, planned_search
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class HalvedNeighborDistance(SampledStatistic):
     def __post_init__(self) -> None:
         if self.n_halvings < 0:
             raise ValueError(f"n_halvings must not be negative; got {self.n_halvings}.")
+
+    def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
+        """How neighbors are sought: in halves of the rows, as often as they are halved."""
+        search = planned_search(n_rows, n_features, max(self.n_halvings, 1))
+        if self.n_halvings == 0:
+            return search
+        half = planned_search(search.n_reference // 2, n_features)
+        return replace(search, method=half.method)
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         if self.n_halvings == 0:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
-from rankad.statistics.search import chunk_size, in_chunks, prepared_search
+from rankad.statistics.search import chunk_size, in_chunks, planned_search, prepared_search
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def neighbor_distances(
     distinct = distinct_rows(pool)
     queries = distinct.rows if among_themselves else points
     n_candidates = min(n_neighbors + among_themselves, len(distinct.rows))
-    search = prepared_search(distinct.rows, n_candidates)
+    search = prepared_search(distinct.rows, n_candidates, planned_search(*pool.shape).method)
 
     def nearest_of(chunk: slice) -> FloatArray:
         candidates, distances = search(queries[chunk])
@@ -107,7 +107,7 @@ def nearest_rows(
     rows: FloatArray, queries: FloatArray, n_nearest: int, n_jobs: int | None = None
 ) -> tuple[IntArray, FloatArray]:
     """Indices of and distances to the nearest rows of each query, nearest first."""
-    search = prepared_search(rows, n_nearest)
+    search = prepared_search(rows, n_nearest, planned_search(*rows.shape).method)
     n_chunk = chunk_size(len(queries), len(rows), n_jobs)
     found = in_chunks(lambda chunk: search(queries[chunk]), len(queries), n_jobs, n_chunk)
     indices, distances = (np.concatenate(part) for part in zip(*found, strict=True))

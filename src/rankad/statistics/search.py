@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import joblib
 import numpy as np
@@ -33,8 +33,10 @@ from rankad.statistics.brute_force import BruteForce
 
 Result = TypeVar("Result")
 
+Method: TypeAlias = Literal["k-d tree", "brute force"]
+
 #: Finds the nearest rows of queries: their indices and distances, nearest first.
-Search = Callable[[FloatArray], tuple[IntArray, FloatArray]]
+Search: TypeAlias = Callable[[FloatArray], tuple[IntArray, FloatArray]]
 
 #: Rows that stand for all where there are too many to search.
 REFERENCE_ROWS = 10_000
@@ -65,7 +67,7 @@ class NeighborSearch:
     brute force among 10000 of 750000 rows, drawn at random
     """
 
-    method: Literal["k-d tree", "brute force"]
+    method: Method
     n_rows: int
     n_reference: int
 
@@ -80,11 +82,12 @@ class NeighborSearch:
         return f"{self.method} among {self.n_reference} of {self.n_rows} rows, drawn at random"
 
 
-def planned_search(n_rows: int, n_features: int) -> NeighborSearch:
+def planned_search(n_rows: int, n_features: int, n_searches: int = 1) -> NeighborSearch:
     """Plan of the search for neighbors among so many rows; queries do not change it.
 
-    All rows are searched where that takes no more than some ten seconds on one core: up to 110,000
-    rows of 10 columns, 1.2 million of 4. Beyond, a random sample of them stands for all.
+    All rows are searched where that, so many times, takes no more than some ten seconds on one
+    core: once, for up to 110,000 rows of 10 columns, 1.2 million of 4. Beyond, a random sample of
+    them stands for all.
 
     >>> print(planned_search(1_000_000, n_features=3))
     k-d tree among all 1000000 rows
@@ -95,7 +98,7 @@ def planned_search(n_rows: int, n_features: int) -> NeighborSearch:
     cost, most = float(n_rows) ** 2 * (n_features + 14), _MOST_BRUTE_FORCE_COST
     if method == "k-d tree":
         cost, most = n_rows * 2.0**n_features, _MOST_TREE_COST
-    if cost <= most or n_rows <= REFERENCE_ROWS:
+    if n_searches * cost <= most or n_rows <= REFERENCE_ROWS:
         return NeighborSearch(method, n_rows, n_rows)
     return NeighborSearch(_method(REFERENCE_ROWS, n_features), n_rows, REFERENCE_ROWS)
 
@@ -110,9 +113,9 @@ def planned_all_pairs(n_rows: int) -> NeighborSearch:
     return NeighborSearch("brute force", n_rows, n_reference)
 
 
-def prepared_search(rows: FloatArray, n_nearest: int) -> Search:
-    """A search among all of the rows, by the method that is planned for them."""
-    if _method(*rows.shape) == "brute force":
+def prepared_search(rows: FloatArray, n_nearest: int, method: Method) -> Search:
+    """A search among all of the rows."""
+    if method == "brute force":
         return BruteForce(rows, n_nearest)
     return partial(_nearest_by_tree, cKDTree(rows), n_nearest)
 
@@ -145,7 +148,7 @@ def chunk_size(n_queries: int, n_rows: int, n_jobs: int | None) -> int:
     return max(1, min(_CHUNK_QUERIES, _CHUNK_ENTRIES // n_rows, share))
 
 
-def _method(n_rows: int, n_features: int) -> Literal["k-d tree", "brute force"]:
+def _method(n_rows: int, n_features: int) -> Method:
     return "k-d tree" if n_rows >= _TREE_ROWS * 4**n_features else "brute force"
 
 
