@@ -12,6 +12,17 @@ def neighbor_distances(points, n_neighbors, reference=None):
     return np.array(rows)
 
 
+def nearest_rows(rows, queries, n_nearest):
+    """Indices and distances, the smaller index first where distances are equal."""
+    indices, distances = [], []
+    for query in queries:
+        away = np.sqrt(((rows - query) ** 2).sum(axis=1))
+        order = sorted(range(len(rows)), key=lambda row: (away[row], row))[:n_nearest]
+        indices.append(order)
+        distances.append(away[order])
+    return np.array(indices), np.array(distances)
+
+
 def levels(statistic, n_levels):
     n = len(statistic)
     counts = [sum(1 for other in statistic if other <= value) for value in statistic]

@@ -52,8 +52,8 @@ MODULES = {
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
     "minimize_linear",
     "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
-    "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance STATISTICS "
-    "Statistic named_statistic neighbor_distances statistic_values",
+    "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance NeighborSearch "
+    "STATISTICS Statistic named_statistic neighbor_distances planned_search statistic_values",
 }
 
 

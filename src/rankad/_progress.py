@@ -1,51 +1,162 @@
-"""Progress of long work, through logging: nothing is ever shown unless the user asks."""
+"""Progress of long work, through logging or a bar: nothing is ever shown unless the user asks."""
+
+from __future__ import annotations
 
 import logging
+import os
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from contextvars import ContextVar
+from typing import Final, TextIO, TypeVar
 
 Item = TypeVar("Item")
 
 logger = logging.getLogger("rankad")
 
+#: Work that is done sooner shows nothing; longer work is logged at these intervals.
 _SECONDS_BETWEEN_REPORTS = 2.0
+
+#: A bar on a terminal is redrawn at these intervals.
+_SECONDS_BETWEEN_DRAWINGS = 0.2
+
+_BAR_WIDTH = 20
+
+#: Back to the start of the terminal's line, and erase it.
+_ERASE_LINE = "\r\x1b[K"
+
+
+class _Terminal:
+    """A terminal whose last line can be drawn again and again."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._line_is_open = False
+        self.is_taken = False
+
+    def draw(self, line: str) -> None:
+        """Put the line in place of the one drawn before, cut to the width."""
+        self._stream.write(_ERASE_LINE + line[: self.width])
+        self._stream.flush()
+        self._line_is_open = True
+
+    def end_line(self) -> None:
+        """Leave what was drawn last standing, and go on below it."""
+        if self._line_is_open:
+            self._stream.write("\n")
+            self._stream.flush()
+        self._line_is_open = False
+
+    @property
+    def width(self) -> int:
+        """Characters that fit on the line: a full line would break, and could not be erased."""
+        try:
+            # Terminals that do not know their width say 0.
+            return (os.get_terminal_size(self._stream.fileno()).columns or 80) - 1
+        except (OSError, ValueError):
+            return 79
+
+
+#: Where bars are drawn at the moment, if anywhere.
+_terminal: Final[ContextVar[_Terminal | None]] = ContextVar("terminal", default=None)
 
 
 @contextmanager
 def progress_shown(verbose: bool | int) -> Iterator[None]:
-    """While it lasts, log progress where asked, to standard error if nobody else listens."""
+    """While it lasts, show progress where asked: log it, to standard error if nobody else listens.
+
+    Where standard error is a terminal, progress is a bar there instead of lines.
+    """
     if not verbose:
         yield
         return
-    handler = None if logger.hasHandlers() else logging.StreamHandler()
-    level = logger.level
+    handler = None if logger.hasHandlers() else logging.StreamHandler(sys.stderr)
+    terminal = _Terminal(sys.stderr) if handler is not None and sys.stderr.isatty() else None
+    level, token = logger.level, _terminal.set(terminal)
     try:
         logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))
         if handler is not None:
-            handler.setFormatter(logging.Formatter("[rankad] %(message)s"))
+            start = "" if terminal is None else _ERASE_LINE  # a bar may stand there
+            handler.setFormatter(logging.Formatter(start + "[rankad] %(message)s"))
             logger.addHandler(handler)
         yield
     finally:
+        _terminal.reset(token)
         logger.setLevel(level)
         if handler is not None:
             logger.removeHandler(handler)
+        if terminal is not None:
+            terminal.end_line()
 
 
 def track(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
-    """Pass the items through; every two seconds log how many came and how long is left."""
+    """Pass the items through; of work that takes more than two seconds, show how far it is.
+
+    As a bar on a terminal, else as a line in the log every two seconds. Of work within tracked
+    work, only the outer has a bar.
+    """
+    terminal = _terminal.get()
+    if terminal is None:
+        return _logged(items, total, label)
+    return iter(items) if terminal.is_taken else _drawn(items, total, label, terminal)
+
+
+def _logged(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
     started = reported = time.perf_counter()
     for done, item in enumerate(items, start=1):
         yield item
         now = time.perf_counter()
         if now - reported >= _SECONDS_BETWEEN_REPORTS or (done == total and reported > started):
-            logger.info(
-                "%s: %d of %d, %.0f s so far, about %.0f s left",
-                label,
-                done,
-                total,
-                now - started,
-                (now - started) / done * (total - done),
-            )
+            logger.info(_report(label, done, total, now - started))
             reported = now
+
+
+def _drawn(items: Iterable[Item], total: int, label: str, terminal: _Terminal) -> Iterator[Item]:
+    started = drawn = time.perf_counter()
+    terminal.is_taken = True
+    try:
+        for done, item in enumerate(items, start=1):
+            yield item
+            now = time.perf_counter()
+            is_first = drawn == started
+            pause = _SECONDS_BETWEEN_REPORTS if is_first else _SECONDS_BETWEEN_DRAWINGS
+            if now - drawn >= pause or (done == total and not is_first):
+                line = _report(f"[rankad] {label}", done, total, now - started, terminal.width)
+                terminal.draw(line)
+                drawn = now
+    finally:
+        # However it ends: what comes next, a traceback perhaps, starts on a line of its own.
+        terminal.is_taken = False
+        terminal.end_line()
+
+
+def _report(
+    label: str, done: int, total: int, elapsed: float, most_characters: int | None = None
+) -> str:
+    """How far the work is, in one line; where that must be short, the bar is.
+
+    >>> _report("work", 3, 12, 65.0)
+    'work: 3 of 12 [#####---------------] 25%, 1:05 so far, about 3:15 left'
+    >>> _report("work", 3, 12, 65.0, most_characters=60)
+    'work: 3 of 12 [##--------] 25%, 1:05 so far, about 3:15 left'
+    """
+    share = min(done / max(total, 1), 1.0)
+    remaining = _duration(elapsed / done * max(total - done, 0))
+    start = f"{label}: {done} of {total}"
+    end = f"{share:.0%}, {_duration(elapsed)} so far, about {remaining} left"
+    width = _BAR_WIDTH
+    if most_characters is not None:
+        width = min(max(most_characters - len(f"{start} [] {end}"), 4), _BAR_WIDTH)
+    return f"{start} [{'#' * int(share * width):-<{width}}] {end}"
+
+
+def _duration(seconds: float) -> str:
+    """In minutes and seconds, after hours if there are any.
+
+    >>> _duration(7.3), _duration(60.0), _duration(7505.0)
+    ('0:07', '1:00', '2:05:05')
+    """
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

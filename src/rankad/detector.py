@@ -39,6 +39,7 @@ from rankad.solvers import LOSSES, Solution
 from rankad.statistics import (
     STATISTICS,
     MeanNeighborDistance,
+    NeighborSearch,
     Statistic,
     named_statistic,
     statistic_values,
@@ -126,9 +127,11 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Processes for cross-validation, threads for the neighbor search.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows and the folds.
+        Draws the held-out rows, the folds, and the rows that stand for all where they are very many
+        (see `neighbor_search_`).
     verbose : bool or int, default=False
-        Report progress (to the logger "rankad", and on standard error if nobody listens there).
+        Report progress: to the logger "rankad", or on standard error if nobody listens there, on a
+        terminal as a bar.
 
     Attributes
     ----------
@@ -154,6 +157,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Mean distance of the scaled training rows to their K nearest others.
     n_neighbors_ : int
         Neighbors used, after lowering.
+    neighbor_search_ : NeighborSearch or None
+        How the statistic sought neighbors: by k-d tree or brute force, and among all rows or, where
+        those are very many, a random sample. None for a callable that is not of
+        `rankad.statistics`.
     solution_ : Solution
         Status, iterations, objective and gradient norm of the final solve.
     n_iter_ : int
@@ -276,6 +283,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         points = scaled(self.scaler_, rows)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
         statistic = self._statistic(len(points), rng)
+        self.neighbor_search_ = _planned_search(statistic, points)
         values = statistic_values(statistic, points)
         scheme = PreferenceScheme(self.n_levels, self.min_rank_gap, self.pair_weight)
         preferences = scheme(values)
@@ -418,3 +426,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.cv_results_ = chosen.results
         return chosen.C, chosen.sigma
+
+
+def _planned_search(statistic: Statistic, points: FloatArray) -> NeighborSearch | None:
+    """How one of our statistics seeks neighbors; of other callables nothing is known."""
+    plan = getattr(statistic, "planned_search", None)
+    return None if plan is None else plan(*points.shape)

@@ -26,6 +26,9 @@ class Case:
 
 CASES = [
     Case("RankAD", RankAD()),
+    Case("RankAD few centers", RankAD(n_centers=8)),
+    Case("RankAD all rows", RankAD(n_centers=None)),
+    Case("RankAD float32", RankAD(n_centers=8, sigma=3.0, dtype="float32")),
     Case("RankAD as published", RankAD.as_published(), finds_far_points=False),
     # At the rule's narrow sigma every training row outscores the rows left out, so none alarms,
     # and scikit-learn's check that some training rows do would fail.

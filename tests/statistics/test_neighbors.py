@@ -1,3 +1,5 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,41 +8,54 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from rankad.statistics import MeanNeighborDistance, neighbor_distances
-from rankad.statistics.neighbors import MAX_TREE_DIMENSION, distinct_rows
+from rankad.statistics.neighbors import distinct_rows
 
 SEARCHES = pytest.mark.parametrize(
-    "n_features", [1, 3, MAX_TREE_DIMENSION + 15], ids=["line", "tree", "brute"]
+    ("n_features", "method"),
+    [(1, "tree"), (3, "tree"), (3, "brute"), (25, "brute")],
 )
 
 
+def searching_by(method):
+    return mock.patch("rankad.statistics.search._TREE_ROWS", {"tree": 0, "brute": np.inf}[method])
+
+
 @SEARCHES
-def test_distances_match_brute_force(n_features, rng):
+@pytest.mark.parametrize("n_neighbors", [1, 5, 69])
+def test_distances_match_the_obvious_loop(n_features, method, n_neighbors, rng):
     points = rng.normal(size=(70, n_features))
-    assert_allclose(neighbor_distances(points, 5), oracles.neighbor_distances(points, 5))
+    with searching_by(method):
+        distances = neighbor_distances(points, n_neighbors)
+    assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors))
 
 
 @SEARCHES
-def test_distances_to_a_reference_match_brute_force(n_features, rng):
-    points, reference = rng.normal(size=(20, n_features)), rng.normal(size=(31, n_features))
-    assert_allclose(
-        neighbor_distances(points, 5, reference), oracles.neighbor_distances(points, 5, reference)
-    )
+@pytest.mark.parametrize("n_reference", [1, 31, 300])
+def test_distances_to_a_reference_match_the_obvious_loop(n_features, method, n_reference, rng):
+    points = rng.normal(size=(20, n_features))
+    reference = rng.normal(size=(n_reference, n_features))
+    n_neighbors = min(5, n_reference)
+    with searching_by(method):
+        distances = neighbor_distances(points, n_neighbors, reference)
+    assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors, reference))
 
 
 @SEARCHES
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 40), n_values=st.integers(1, 4))
-def test_copies_are_neighbors_and_self_is_not(n_features, seed, n, n_values):
+def test_copies_are_neighbors_and_self_is_not(n_features, method, seed, n, n_values):
     rng = np.random.default_rng(seed)
     points = rng.integers(0, n_values, size=(n, n_features)).astype(float)
     n_neighbors = int(rng.integers(1, n))
-    distances = neighbor_distances(points, n_neighbors)
+    with searching_by(method):
+        distances = neighbor_distances(points, n_neighbors)
     assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors), atol=1e-12)
 
 
 @SEARCHES
-def test_equal_rows_get_equal_statistics_to_the_last_bit(n_features, rng):
+def test_equal_rows_get_equal_statistics_to_the_last_bit(n_features, method, rng):
     points = rng.normal(size=(60, n_features))[rng.integers(0, 60, size=300)]
-    values = MeanNeighborDistance(7)(points)
+    with searching_by(method):
+        values = MeanNeighborDistance(7)(points)
     distinct = distinct_rows(points)
     for group in range(len(distinct.rows)):
         assert np.ptp(values[distinct.inverse == group]) == 0.0
@@ -69,18 +84,22 @@ def test_distinct_rows_restore_the_array(rng):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_brute_force_goes_block_by_block(n_jobs, rng, monkeypatch):
-    points = rng.normal(size=(50, 20))
-    whole = neighbor_distances(points, 4)
-    monkeypatch.setattr("rankad.statistics.neighbors._BLOCK_ENTRIES", 200)
-    assert_array_equal(neighbor_distances(points, 4, n_jobs=n_jobs), whole)
+@SEARCHES
+def test_searches_go_chunk_by_chunk(n_features, method, n_jobs, rng, monkeypatch):
+    points = rng.integers(0, 9, size=(50, n_features)).astype(float)
+    with searching_by(method):
+        whole = neighbor_distances(points, 4)
+        monkeypatch.setattr("rankad.statistics.search._CHUNK_ENTRIES", 200)
+        assert_array_equal(neighbor_distances(points, 4, n_jobs=n_jobs), whole)
 
 
 @SEARCHES
-def test_close_rows_far_apart_find_their_own_neighbors(n_features, rng):
+def test_close_rows_far_apart_find_their_own_neighbors(n_features, method, rng):
     near = 1e-9 * rng.normal(size=(40, n_features))
     points = near + np.repeat([[0.0], [1.0]], 20, axis=0)
-    assert_allclose(neighbor_distances(points, 3), oracles.neighbor_distances(points, 3))
+    with searching_by(method):
+        distances = neighbor_distances(points, 3)
+    assert_allclose(distances, oracles.neighbor_distances(points, 3))
 
 
 @pytest.mark.parametrize("n_neighbors", [0, 5])

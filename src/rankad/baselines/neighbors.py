@@ -25,6 +25,7 @@ from rankad.statistics import (
     Statistic,
     neighbor_distances,
 )
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, row_means
 
 #: Constraints of the parameters that all detectors of this module have.
@@ -90,7 +91,7 @@ class KLPE(StatisticDetector):
     n_jobs : int, optional
         Threads of the neighbor search.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows.
+        Draws the held-out rows, and those that stand for all where they are very many.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class KLPE(StatisticDetector):
         self.random_state = random_state
 
     def _statistic(self, rng: np.random.RandomState) -> Statistic:
-        return KthNeighborDistance(self.n_neighbors, self.n_jobs)
+        return KthNeighborDistance(self.n_neighbors, self.n_jobs, rng.randint(2**31 - 1))
 
 
 class AveragedKLPE(KLPE):
@@ -175,7 +176,7 @@ class AveragedKLPE(KLPE):
 
 
 @dataclass(frozen=True)
-class SummedNeighborDistance:
+class SummedNeighborDistance(SampledStatistic):
     """``G(x) = -sum_{l = k-s+1}^{k} D_(l)(x)^gamma``, BP-KNNG's statistic.
 
     >>> SummedNeighborDistance(2, n_summed=2, power=2.0)(np.array([[0.0], [1.0], [3.0]]))
@@ -186,9 +187,9 @@ class SummedNeighborDistance:
     n_summed: int = 10
     power: float = 1.0
     n_jobs: int | None = None
+    random_state: int | None = 0
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
         with np.errstate(over="ignore"):
@@ -251,4 +252,5 @@ class BPKNNG(KLPE):
         n_summed = self.n_neighbors if self.n_summed is None else self.n_summed
         if n_summed > self.n_neighbors:
             raise ValueError(f"n_summed={n_summed} must be at most n_neighbors={self.n_neighbors}.")
-        return SummedNeighborDistance(self.n_neighbors, n_summed, self.power, self.n_jobs)
+        seed = rng.randint(2**31 - 1)
+        return SummedNeighborDistance(self.n_neighbors, n_summed, self.power, self.n_jobs, seed)

@@ -13,6 +13,7 @@ from rankad.statistics.kth_neighbor_distance import KthNeighborDistance
 from rankad.statistics.mean_neighbor_distance import MeanNeighborDistance
 from rankad.statistics.neighbors import neighbor_distances
 from rankad.statistics.protocol import Statistic, statistic_values
+from rankad.statistics.search import NeighborSearch, planned_search
 
 __all__ = [
     "STATISTICS",
@@ -23,9 +24,11 @@ __all__ = [
     "KernelDensity",
     "KthNeighborDistance",
     "MeanNeighborDistance",
+    "NeighborSearch",
     "Statistic",
     "named_statistic",
     "neighbor_distances",
+    "planned_search",
     "statistic_values",
 ]
 
@@ -45,7 +48,7 @@ def named_statistic(name: str, **settings: Any) -> Statistic:
     """Build a statistic by its name, with those of the settings that it knows.
 
     >>> named_statistic("kth_knn", n_neighbors=5, random_state=0)
-    KthNeighborDistance(n_neighbors=5, n_jobs=None)
+    KthNeighborDistance(n_neighbors=5, n_jobs=None, random_state=0)
     """
     statistic: Any = STATISTICS[name]
     known = {field.name for field in fields(statistic)}

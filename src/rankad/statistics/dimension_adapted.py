@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankad._typing import FloatArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
 
 
 @dataclass(frozen=True)
-class DimensionAdaptedDistance:
+class DimensionAdaptedDistance(SampledStatistic):
     """``G(x) = -d(x) log(D_(K)(x) / u)``, with the local dimension d of Levina and Bickel (2004).
 
     ``d(x) = [1/(K-1) sum_{j<K} log(D_(K) / D_(j))]^-1``, kept between 1 and the number of columns:
@@ -25,9 +26,9 @@ class DimensionAdaptedDistance:
 
     n_neighbors: int = 10
     n_jobs: int | None = None
+    random_state: int | None = 0
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         pool = points if reference is None else reference
         among_pool = self._distances(pool, None)
         positive = among_pool[among_pool > 0.0]

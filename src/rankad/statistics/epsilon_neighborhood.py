@@ -6,7 +6,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from rankad._typing import FloatArray, IntArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_sample
+from rankad.statistics.search import NeighborSearch, in_chunks, planned_all_pairs
 
 #: Rows that the radius is chosen on, and rows of one block of distances.
 _MAX_ROWS_FOR_RADIUS = 2000
@@ -14,7 +16,7 @@ _BLOCK_ROWS = 500
 
 
 @dataclass(frozen=True)
-class EpsilonNeighborhood:
+class EpsilonNeighborhood(SampledStatistic):
     """``G(x) = #{neighbors within radius}``, ties broken by the K-th neighbor distance.
 
     Without ``radius``, it is chosen so that a training point has ``n_neighbors`` neighbors in the
@@ -29,37 +31,44 @@ class EpsilonNeighborhood:
     n_neighbors: int = 10
     radius: float | None = None
     n_jobs: int | None = None
+    random_state: int | None = 0
 
     def __post_init__(self) -> None:
         if self.radius is not None and not self.radius >= 0.0:
             raise ValueError(f"radius must not be negative; got {self.radius}.")
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
+        """Among how many rows: all distances are computed, to no more than these."""
+        return planned_all_pairs(n_rows)
+
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         pool = points if reference is None else reference
         radius = _typical_radius(pool, self.n_neighbors) if self.radius is None else self.radius
-        counts = _counts_within(points, pool, radius) - (reference is None)
+        counts = _counts_within(points, pool, radius, self.n_jobs) - (reference is None)
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         kth = neighbor_distances(points, n_neighbors, reference, self.n_jobs)[:, -1]
         return np.asarray(counts - kth / (kth + (radius or 1.0)))
 
 
-def _counts_within(points: FloatArray, pool: FloatArray, radius: float) -> IntArray:
+def _counts_within(
+    points: FloatArray, pool: FloatArray, radius: float, n_jobs: int | None
+) -> IntArray:
     """Number of rows of ``pool`` within the radius of each point, block by block."""
-    blocks = [
-        (cdist(points[start : start + _BLOCK_ROWS], pool) <= radius).sum(axis=1)
-        for start in range(0, len(points), _BLOCK_ROWS)
-    ]
-    return np.concatenate(blocks)
+
+    def counts(block: slice) -> IntArray:
+        return np.asarray((cdist(points[block], pool) <= radius).sum(axis=1))
+
+    return np.concatenate(in_chunks(counts, len(points), n_jobs, _BLOCK_ROWS))
 
 
 def _typical_radius(pool: FloatArray, n_neighbors: int) -> float:
     """Radius within which the rows of ``pool`` have ``n_neighbors`` others in the mean."""
     rows = row_sample(pool, _MAX_ROWS_FOR_RADIUS)
-    distances = np.sort(cdist(rows, pool).ravel())
+    distances = cdist(rows, pool).ravel()
     n_rows = len(rows)
     # The first n_rows distances are those of the rows to themselves. Halfway between two distances,
     # so that rounding cannot move any of them across.
     last_within = min(n_rows * (1 + n_neighbors), len(distances)) - 1
     next_beyond = min(last_within + 1, len(distances) - 1)
+    distances.partition([last_within, next_beyond])
     return float(0.5 * (distances[last_within] + distances[next_beyond]))

@@ -7,6 +7,7 @@ import numpy as np
 
 from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import (
     available_neighbors,
     distinct_rows,
@@ -17,7 +18,7 @@ from rankad.statistics.neighbors import (
 
 
 @dataclass(frozen=True)
-class GeodesicNeighborDistance:
+class GeodesicNeighborDistance(SampledStatistic):
     """Minus the mean distance to the K nearest neighbors, measured along the neighbor graph.
 
     The graph joins each point to its ``n_graph_neighbors`` nearest (default: half of K, at least
@@ -33,6 +34,7 @@ class GeodesicNeighborDistance:
     n_neighbors: int = 10
     n_graph_neighbors: int | None = None
     n_jobs: int | None = None
+    random_state: int | None = 0
 
     def __post_init__(self) -> None:
         if self.n_graph_neighbors is not None and self.n_graph_neighbors < 1:
@@ -42,8 +44,7 @@ class GeodesicNeighborDistance:
     def _n_edges(self) -> int:
         return self.n_graph_neighbors or max(2, self.n_neighbors // 2)
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_wanted = min(self.n_neighbors, available_neighbors(points, reference))
         distinct = distinct_rows(points if reference is None else reference)
         graph = _neighbor_graph(distinct.rows, self._n_edges, self.n_jobs)

@@ -1,16 +1,18 @@
 """aK-LPE's statistic: neighbor distances around the K-th, averaged over random halvings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from rankad._typing import FloatArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
+from rankad.statistics.search import NeighborSearch, planned_search
 
 
 @dataclass(frozen=True)
-class HalvedNeighborDistance:
+class HalvedNeighborDistance(SampledStatistic):
     """Minus the mean of K distances about the K-th, over B halvings (Qian and Saligrama, 2012).
 
     ``G(x) = -(1/K) sum_{i = K - floor((K-1)/2)}^{K + floor(K/2)} D_(i)(x)``: neighbors 6 to 15 for
@@ -34,8 +36,15 @@ class HalvedNeighborDistance:
         if self.n_halvings < 0:
             raise ValueError(f"n_halvings must not be negative; got {self.n_halvings}.")
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
+        """How neighbors are sought: in halves of the rows, as often as they are halved."""
+        search = planned_search(n_rows, n_features, max(self.n_halvings, 1))
+        if self.n_halvings == 0:
+            return search
+        half = planned_search(search.n_reference // 2, n_features)
+        return replace(search, method=half.method)
+
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         if self.n_halvings == 0:
             return self._once(points, reference)
         rng = check_random_state(self.random_state)

@@ -7,12 +7,14 @@ from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from rankad._typing import FloatArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import (
     available_neighbors,
     distinct_rows,
     neighbor_distances,
     row_sample,
 )
+from rankad.statistics.search import NeighborSearch, in_chunks, planned_all_pairs
 
 #: Rows that the bandwidth is chosen on, and rows of one block of distances.
 _MAX_ROWS_FOR_BANDWIDTH = 1000
@@ -23,7 +25,7 @@ _RELATIVE_BANDWIDTHS = 2.0 ** np.arange(-2.0, 5.25, 0.5)
 
 
 @dataclass(frozen=True)
-class KernelDensity:
+class KernelDensity(SampledStatistic):
     """Logarithm of ``sum_j exp(-|x - x_j|^2 / h^2)`` over the other points, up to a constant.
 
     In logarithms, as sums of kernels underflow far out and would tie. Without ``bandwidth``, h is
@@ -38,18 +40,23 @@ class KernelDensity:
     n_neighbors: int = 10
     bandwidth: float | None = None
     n_jobs: int | None = None
+    random_state: int | None = 0
 
     def __post_init__(self) -> None:
         if self.bandwidth is not None and not self.bandwidth > 0.0:
             raise ValueError(f"bandwidth must be positive; got {self.bandwidth}.")
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
+        """Among how many rows: all distances are computed, to no more than these."""
+        return planned_all_pairs(n_rows)
+
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         pool = points if reference is None else reference
         bandwidth = self.bandwidth
         if bandwidth is None:
             bandwidth = self._most_likely_bandwidth(pool)
-        return _log_kernel_sums(points, pool, bandwidth, leave_out=reference is None)
+        leave_out = reference is None
+        return _log_kernel_sums(points, pool, bandwidth, self.n_jobs, leave_out=leave_out)
 
     def _most_likely_bandwidth(self, pool: FloatArray) -> float:
         rows = row_sample(pool, _MAX_ROWS_FOR_BANDWIDTH)
@@ -60,7 +67,8 @@ class KernelDensity:
             return 1.0  # a single distinct row: any bandwidth gives the same order
         bandwidths = scale * _RELATIVE_BANDWIDTHS
         likelihoods = [
-            _log_kernel_sums(rows, rows, h, leave_out=True).mean() - rows.shape[1] * np.log(h)
+            _log_kernel_sums(rows, rows, h, self.n_jobs, leave_out=True).mean()
+            - rows.shape[1] * np.log(h)
             for h in bandwidths
         ]
         return float(bandwidths[np.argmax(likelihoods)])
@@ -73,13 +81,17 @@ class KernelDensity:
 
 
 def _log_kernel_sums(
-    points: FloatArray, pool: FloatArray, bandwidth: float, *, leave_out: bool
+    points: FloatArray,
+    pool: FloatArray,
+    bandwidth: float,
+    n_jobs: int | None,
+    *,
+    leave_out: bool,
 ) -> FloatArray:
-    blocks = []
-    for start in range(0, len(points), _BLOCK_ROWS):
-        block = points[start : start + _BLOCK_ROWS]
-        exponents = -((cdist(block, pool) / bandwidth) ** 2)
+    def sums(block: slice) -> FloatArray:
+        exponents = -((cdist(points[block], pool) / bandwidth) ** 2)
         if leave_out:
-            exponents[np.arange(len(block)), start + np.arange(len(block))] = -np.inf
-        blocks.append(logsumexp(exponents, axis=1))
-    return np.concatenate(blocks)
+            np.einsum("ii->i", exponents[:, block])[:] = -np.inf
+        return np.asarray(logsumexp(exponents, axis=1))
+
+    return np.concatenate(in_chunks(sums, len(points), n_jobs, _BLOCK_ROWS))

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankad._typing import FloatArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances
 
 
 @dataclass(frozen=True)
-class KthNeighborDistance:
+class KthNeighborDistance(SampledStatistic):
     """``G(x) = -D_(K)(x)``, the statistic of K-LPE (Zhao and Saligrama, 2009).
 
     >>> KthNeighborDistance(n_neighbors=2)(np.array([[0.0], [1.0], [3.0]]))
@@ -18,8 +19,8 @@ class KthNeighborDistance:
 
     n_neighbors: int = 10
     n_jobs: int | None = None
+    random_state: int | None = 0
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         return np.asarray(-neighbor_distances(points, n_neighbors, reference, self.n_jobs)[:, -1])

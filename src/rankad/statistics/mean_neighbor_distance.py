@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from rankad._typing import FloatArray
+from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
 
 
 @dataclass(frozen=True)
-class MeanNeighborDistance:
+class MeanNeighborDistance(SampledStatistic):
     """``G(x) = -(1/K) sum_i D_(i)(x)``, eq. (7), with ``D_(i)`` the i-th nearest distance.
 
     Where there are fewer than ``n_neighbors`` other points, all of them are used.
@@ -22,9 +23,9 @@ class MeanNeighborDistance:
 
     n_neighbors: int = 10
     n_jobs: int | None = None
+    random_state: int | None = 0
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
         return -row_means(distances)

@@ -7,18 +7,10 @@ as one, and "self" means one index, never "everything at distance zero".
 
 from dataclasses import dataclass
 
-import joblib
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from rankad._typing import FloatArray, IntArray
-
-#: Up to this many columns a k-d tree prunes well; above, brute force is faster.
-MAX_TREE_DIMENSION = 10
-
-#: Distances in one block of a brute-force search: bounds its memory.
-_BLOCK_ENTRIES = 2**22
+from rankad.statistics.search import chunk_size, in_chunks, planned_search, prepared_search
 
 
 @dataclass(frozen=True)
@@ -76,12 +68,18 @@ def neighbor_distances(
     distinct = distinct_rows(pool)
     queries = distinct.rows if among_themselves else points
     n_candidates = min(n_neighbors + among_themselves, len(distinct.rows))
-    candidates, distances = nearest_rows(distinct.rows, queries, n_candidates, n_jobs)
-    multiplicities = distinct.counts[candidates]
-    if among_themselves:
-        is_self = candidates == np.arange(len(queries))[:, None]
-        multiplicities = multiplicities - is_self
-    nearest = repeat_sorted(distances, multiplicities, n_neighbors)
+    search = prepared_search(distinct.rows, n_candidates, planned_search(*pool.shape).method)
+
+    def nearest_of(chunk: slice) -> FloatArray:
+        candidates, distances = search(queries[chunk])
+        multiplicities = distinct.counts[candidates]
+        if among_themselves:
+            itself = np.arange(len(queries))[chunk, None]
+            multiplicities = multiplicities - (candidates == itself)
+        return repeat_sorted(distances, multiplicities, n_neighbors)
+
+    n_chunk = chunk_size(len(queries), len(distinct.rows), n_jobs)
+    nearest = np.concatenate(in_chunks(nearest_of, len(queries), n_jobs, n_chunk))
     return nearest[distinct.inverse] if among_themselves else nearest
 
 
@@ -108,34 +106,12 @@ def available_neighbors(points: FloatArray, reference: FloatArray | None = None)
 def nearest_rows(
     rows: FloatArray, queries: FloatArray, n_nearest: int, n_jobs: int | None = None
 ) -> tuple[IntArray, FloatArray]:
-    """Indices of and distances to the nearest rows of each query, nearest first.
-
-    Distances come from coordinate differences: the cheaper |x|^2 - 2xy + |y|^2 cancels, and where
-    rows lie close together far from the origin it finds the wrong neighbors.
-    """
-    if rows.shape[1] <= MAX_TREE_DIMENSION:
-        workers = joblib.effective_n_jobs(n_jobs)
-        distances, indices = cKDTree(rows).query(
-            queries, k=[*range(1, n_nearest + 1)], workers=workers
-        )
-        return np.asarray(indices), np.asarray(distances)
-    block = max(1, _BLOCK_ENTRIES // len(rows))
-    blocks = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
-        joblib.delayed(_nearest_by_brute_force)(rows, queries[start : start + block], n_nearest)
-        for start in range(0, len(queries), block)
-    )
-    indices, distances = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    """Indices of and distances to the nearest rows of each query, nearest first."""
+    search = prepared_search(rows, n_nearest, planned_search(*rows.shape).method)
+    n_chunk = chunk_size(len(queries), len(rows), n_jobs)
+    found = in_chunks(lambda chunk: search(queries[chunk]), len(queries), n_jobs, n_chunk)
+    indices, distances = (np.concatenate(part) for part in zip(*found, strict=True))
     return indices, distances
-
-
-def _nearest_by_brute_force(
-    rows: FloatArray, queries: FloatArray, n_nearest: int
-) -> tuple[IntArray, FloatArray]:
-    distances = cdist(queries, rows)
-    indices = np.argpartition(distances, n_nearest - 1, axis=1)[:, :n_nearest]
-    distances = np.take_along_axis(distances, indices, axis=1)
-    order = np.argsort(distances, axis=1, kind="stable")
-    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(distances, order, axis=1)
 
 
 def repeat_sorted(distances: FloatArray, multiplicities: IntArray, n_wanted: int) -> FloatArray:

@@ -1,0 +1,54 @@
+"""What all statistics share: among very many rows, a random sample of them stands for all."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from rankad._typing import FloatArray, IntArray
+from rankad.statistics.search import NeighborSearch, planned_search
+
+
+class SampledStatistic(ABC):
+    """A statistic of points among others, or, where those are too many, among a sample of them.
+
+    The sample depends on ``random_state`` and on the number of rows alone, so training points and
+    new ones are measured among the same rows. A row of the sample is measured among the others of
+    it, never against itself; copies of it are its neighbors.
+    """
+
+    random_state: int | None
+
+    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``reference``."""
+        pool = points if reference is None else reference
+        search = self.planned_search(*pool.shape)
+        if search.among_all:
+            return self._values(points, reference)
+        sample = sampled_rows(search, self.random_state)
+        if reference is not None:
+            return self._values(points, reference[sample])
+        others = np.ones(len(points), dtype=bool)
+        others[sample] = False
+        values = np.empty(len(points))
+        values[sample] = self._values(points[sample], None)
+        values[others] = self._values(points[others], points[sample])
+        return values
+
+    def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
+        """How neighbors are sought among so many rows."""
+        return planned_search(n_rows, n_features)
+
+    @abstractmethod
+    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
+        """Statistic of each point among all others, or all rows of ``reference``."""
+
+
+def sampled_rows(search: NeighborSearch, random_state: int | None) -> IntArray:
+    """Indices of the rows that stand for all, ascending.
+
+    >>> sampled_rows(NeighborSearch("brute force", n_rows=50, n_reference=4), random_state=0)
+    array([10, 11, 28, 41])
+    """
+    rng = check_random_state(random_state)
+    return np.sort(rng.choice(search.n_rows, search.n_reference, replace=False))
