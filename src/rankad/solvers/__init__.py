@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rankad.solvers.hinge import PairwiseHinge
-from rankad.solvers.newton import minimize
+from rankad.solvers.newton import minimize, minimize_along
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.pairwise import PairwiseSquaredHinge
 from rankad.solvers.solution import Solution, Status
@@ -18,6 +18,7 @@ __all__ = [
     "Solution",
     "Status",
     "minimize",
+    "minimize_along",
 ]
 
 #: The losses that can be asked for by name: each takes the preferences and the anchor.

@@ -13,7 +13,7 @@ The smoothed objective's minimum exceeds the exact one's by at most C |P| (1 + a
 
 from dataclasses import dataclass, replace
 
-from rankad._typing import BoolArray, FloatArray
+from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad.preferences import Preferences
 from rankad.solvers.pairwise import PairwiseSquaredHinge, PairwiseSquaredHingeAt
 
@@ -81,7 +81,8 @@ class PairwiseHingeAt:
         """Whether each point is in an active pair, that with the anchor included."""
         return self.outer.is_active
 
-    def hessian_product(self, vectors: FloatArray) -> FloatArray:
+    def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Hessian times a vector, or times each column of a matrix."""
-        difference = self.outer.hessian_product(vectors) - self.inner.hessian_product(vectors)
-        return difference / (4.0 * self.width)
+        product = self.outer.hessian_product(vectors, rows)
+        product -= self.inner.hessian_product(vectors, rows)
+        return product / (4.0 * self.width)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rankad._typing import BoolArray, FloatArray
+from rankad._typing import BoolArray, FloatArray, IntArray
 
 
 class LossAt(Protocol):
@@ -24,8 +24,11 @@ class LossAt(Protocol):
         """Whether each score's row of the Hessian differs from zero."""
         ...
 
-    def hessian_product(self, vectors: FloatArray) -> FloatArray:
-        """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``."""
+    def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``.
+
+        With ``rows``, which include all active ones, vectors and product have only those.
+        """
         ...
 
 
