@@ -1,5 +1,6 @@
 """Preferences -> RankSVM -> kernel expansion: learning to rank, eq. (9)."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rankad._typing import FloatArray
@@ -7,7 +8,7 @@ from rankad._warnings import warn_user
 from rankad.exceptions import ConvergenceWarning
 from rankad.kernels import FarField, KernelExpansion, distances_between, gaussian_gram
 from rankad.preferences import Preferences
-from rankad.solvers import LOSSES, Loss, Solution, Status, minimize
+from rankad.solvers import LOSSES, Loss, Solution, Status, minimize, minimize_along
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class RankSVM:
         """Whether kernels are taken less 1."""
         return self.anchor == 0
 
-    def gram(self, distances: FloatArray, sigma: float) -> FloatArray:
-        """Kernel matrix, centered where that changes nothing."""
-        return gaussian_gram(distances, sigma, centered=self.centered)
+    def gram(self, distances: FloatArray, sigma: float, *, overwrite: bool = False) -> FloatArray:
+        """Kernel matrix, centered where that changes nothing; perhaps in the distances' place."""
+        return gaussian_gram(distances, sigma, centered=self.centered, overwrite=overwrite)
 
     def far_field(self, weights: FloatArray) -> FarField | None:
         """What continues a kernel sum with these weights beyond the reach of its centers."""
@@ -50,6 +51,13 @@ class RankSVM:
         """Coefficients that minimize ``1/2 |w|^2 + C loss``."""
         loss = self.loss_of(preferences)
         return minimize(loss, gram, C, start=start, tol=self.tol, max_iter=self.max_iter)
+
+    def solved_along(
+        self, preferences: Preferences, gram: FloatArray, Cs: Iterable[float]
+    ) -> Iterator[Solution]:
+        """The same for one C after the other, each from the last one's solution; not sparse."""
+        loss = self.loss_of(preferences)
+        return minimize_along(loss, gram, Cs, tol=self.tol, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True)
