@@ -48,7 +48,8 @@ MODULES = {
     "partial_auc power",
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
     "rank_gap_preferences ranks require_pairs",
-    "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize",
+    "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
+    "minimize_along",
     "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
     "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance STATISTICS "
     "Statistic named_statistic neighbor_distances statistic_values",

@@ -115,7 +115,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default=100
         Most Newton steps of one solve.
     n_jobs : int, optional
-        Processes for cross-validation, threads for the neighbor search.
+        Threads for cross-validation and for the neighbor search.
     random_state : int, RandomState or None, default=None
         Draws the held-out rows and the folds.
     verbose : bool or int, default=False

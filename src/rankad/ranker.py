@@ -88,7 +88,7 @@ def fit_ranker(
     True
     """
     problem = RankSVM() if problem is None else problem
-    gram = problem.gram(distances_between(points, points), sigma)
+    gram = problem.gram(distances_between(points, points), sigma, overwrite=True)
     solution = problem.solved(preferences, gram, C)
     if solution.status is not Status.CONVERGED:
         warn_user(

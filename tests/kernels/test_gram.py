@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankad.kernels import distances_between, gaussian_gram, submatrix, symmetric_product
+from rankad.kernels import distances_between, gaussian_gram
+from rankad.kernels.gram import submatrix
+from rankad.kernels.products import symmetric_product
 
 
 def test_distances_keep_their_digits_far_from_the_origin(rng):

@@ -1,14 +1,6 @@
 """Gaussian kernels: matrices for training, a frozen expansion for scoring."""
 
 from rankad.kernels.expansion import FarField, KernelExpansion
-from rankad.kernels.gram import distances_between, gaussian_gram, submatrix
-from rankad.kernels.products import symmetric_product
+from rankad.kernels.gram import distances_between, gaussian_gram
 
-__all__ = [
-    "FarField",
-    "KernelExpansion",
-    "distances_between",
-    "gaussian_gram",
-    "submatrix",
-    "symmetric_product",
-]
+__all__ = ["FarField", "KernelExpansion", "distances_between", "gaussian_gram"]

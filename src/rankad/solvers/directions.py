@@ -23,7 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
-from rankad.kernels import submatrix, symmetric_product
+from rankad.kernels.gram import submatrix
+from rankad.kernels.products import symmetric_product
 from rankad.solvers.objective import LossAt
 
 #: Up to this many active points a factorization always beats conjugate gradients.

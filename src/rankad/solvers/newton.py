@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankad._typing import FloatArray
-from rankad.kernels import symmetric_product
+from rankad.kernels.products import symmetric_product
 from rankad.solvers.directions import KernelSystem
 from rankad.solvers.line_search import least_along
 from rankad.solvers.objective import Loss, LossAt
