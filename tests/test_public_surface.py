@@ -50,7 +50,7 @@ MODULES = {
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
     "rank_gap_preferences ranks require_pairs",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
-    "minimize_linear",
+    "minimize_along minimize_linear",
     "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
     "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance NeighborSearch "
     "STATISTICS Statistic named_statistic neighbor_distances planned_search statistic_values",

@@ -125,7 +125,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default=100
         Most Newton steps of one solve.
     n_jobs : int, optional
-        Processes for cross-validation, threads for the neighbor search.
+        Threads for cross-validation and for the neighbor search.
     random_state : int, RandomState or None, default=None
         Draws the held-out rows, the folds, and the rows that stand for all where they are very many
         (see `neighbor_search_`).

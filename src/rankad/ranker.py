@@ -1,5 +1,6 @@
 """Preferences -> RankSVM -> kernel expansion: learning to rank, eq. (9)."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +19,15 @@ from rankad.kernels import (
     pursue,
 )
 from rankad.preferences import Preferences
-from rankad.solvers import LOSSES, Loss, Solution, Status, minimize, minimize_linear
+from rankad.solvers import (
+    LOSSES,
+    Loss,
+    Solution,
+    Status,
+    minimize,
+    minimize_along,
+    minimize_linear,
+)
 from rankad.statistics.neighbors import distinct_rows
 
 #: How much of the spread of the scores pruning may change any of them.
@@ -43,9 +52,9 @@ class RankSVM:
         """Whether kernels are taken less 1."""
         return self.anchor == 0
 
-    def gram(self, distances: FloatArray, sigma: float) -> FloatArray:
-        """Kernel matrix, centered where that changes nothing."""
-        return gaussian_gram(distances, sigma, centered=self.centered)
+    def gram(self, distances: FloatArray, sigma: float, *, overwrite: bool = False) -> FloatArray:
+        """Kernel matrix, centered where that changes nothing; perhaps in the distances' place."""
+        return gaussian_gram(distances, sigma, centered=self.centered, overwrite=overwrite)
 
     def far_field(self, weights: FloatArray) -> FarField | None:
         """What continues a kernel sum with these weights beyond the reach of its centers."""
@@ -65,6 +74,13 @@ class RankSVM:
         """Coefficients that minimize ``1/2 |w|^2 + C loss``."""
         loss = self.loss_of(preferences)
         return minimize(loss, gram, C, start=start, tol=self.tol, max_iter=self.max_iter)
+
+    def solved_along(
+        self, preferences: Preferences, gram: FloatArray, Cs: Iterable[float]
+    ) -> Iterator[Solution]:
+        """The same for one C after the other, each from the last one's solution; not sparse."""
+        loss = self.loss_of(preferences)
+        return minimize_along(loss, gram, Cs, tol=self.tol, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,7 @@ def fit_ranker(
 def _fit_on_points(
     points: FloatArray, preferences: Preferences, *, C: float, sigma: float, problem: RankSVM
 ) -> Ranker:
-    gram = problem.gram(distances_between(points, points), sigma)
+    gram = problem.gram(distances_between(points, points), sigma, overwrite=True)
     solution = problem.solved(preferences, gram, C)
     is_support = solution.coefficients != 0.0
     support = distinct_rows(points[is_support])

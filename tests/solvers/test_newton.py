@@ -5,7 +5,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracles
 from rankad.kernels import distances_between, gaussian_gram
 from rankad.preferences import PreferenceScheme, level_preferences, quantized_levels
-from rankad.solvers import PairwiseHinge, PairwiseSquaredHinge, Status, minimize, newton
+from rankad.solvers import (
+    PairwiseHinge,
+    PairwiseSquaredHinge,
+    Status,
+    directions,
+    minimize,
+    minimize_along,
+)
+from rankad.solvers.line_search import least_along
 from rankad.statistics import MeanNeighborDistance
 
 ANCHORS = pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
@@ -36,8 +44,8 @@ def test_the_optimum_is_that_of_the_primal(anchor, C, relative_sigma, rng):
 def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
     loss, gram, _ = problem(rng, 150, anchor)
     direct = minimize(loss, gram, 0.1)
-    monkeypatch.setattr(newton, "_ALWAYS_DIRECT", 0)
-    monkeypatch.setattr(newton, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(directions, "_ALWAYS_DIRECT", 0)
+    monkeypatch.setattr(directions, "_EVER_DIRECT", 0)
     iterative = minimize(loss, gram, 0.1)
     assert_allclose(iterative.objective, direct.objective, rtol=1e-9)
     assert_allclose(iterative.scores, direct.scores, atol=1e-4)
@@ -46,7 +54,7 @@ def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
 def test_a_factorization_takes_over_where_conjugate_gradients_are_slow(rng, monkeypatch):
     loss, gram, _ = problem(rng, 300, 1.0)
     fast = minimize(loss, gram, 300.0)
-    monkeypatch.setattr(newton, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(directions, "_EVER_DIRECT", 0)
     slow = minimize(loss, gram, 300.0, max_iter=500)
     assert fast.status is slow.status is Status.CONVERGED
     assert_allclose(fast.objective, slow.objective, rtol=1e-6)
@@ -94,12 +102,15 @@ def test_the_line_search_can_go_beyond_the_full_step(rng):
     zero = np.zeros(60)
     local = loss.at(zero)
     ascent = -local.gradient * 1e-6
-    direction = newton._Direction(ascent, gram @ ascent)
-    step = newton._line_search(loss, 1.0, zero, zero, local, direction)
+    along = gram @ ascent
+    step, there = least_along(
+        loss, 1.0, zero, local, along, linear=0.0, quadratic=float(ascent @ along)
+    )
     assert step > 10.0
-    scores = step * direction.scores
-    slope = (step * ascent + loss.at(scores).gradient) @ direction.scores
-    assert abs(slope) <= 0.1 * abs(local.gradient @ direction.scores)
+    scores = step * along
+    assert_array_equal(there.gradient, loss.at(scores).gradient)
+    slope = (step * ascent + there.gradient) @ along
+    assert abs(slope) <= 0.1 * abs(local.gradient @ along)
 
 
 @ANCHORS
@@ -130,6 +141,64 @@ def test_a_warm_start_saves_iterations_and_changes_nothing(rng):
     warm = minimize(loss, gram, 1.1, start=near.warm_start)
     assert warm.n_iter < cold.n_iter
     assert_allclose(warm.scores, cold.scores, atol=1e-4)
+
+
+@ANCHORS
+@pytest.mark.parametrize("make_loss", [PairwiseSquaredHinge, PairwiseHinge])
+def test_a_path_is_one_cold_solve_after_the_other(anchor, make_loss, rng):
+    loss, gram, _ = problem(rng, 120, anchor, 2.0, make_loss)
+    Cs = [1e-3, 1e-1, 1e1]
+    for C, solution in zip(Cs, minimize_along(loss, gram, Cs, tol=1e-6), strict=True):
+        cold = minimize(loss, gram, C)
+        assert solution.status is cold.status is Status.CONVERGED
+        assert_allclose(solution.objective, cold.objective, rtol=1e-6)
+        assert_allclose(solution.scores, gram @ solution.coefficients, atol=1e-9)
+        error = np.abs(solution.scores - cold.scores).max()
+        assert error <= solution.error_bound + cold.error_bound + 1e-9
+
+
+def in_precision(monkeypatch, *, single):
+    monkeypatch.setattr(directions, "_ROUGH_FROM", 0 if single else 10**9)
+
+
+@ANCHORS
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("power", [-10, -1, 1, 4, 10])
+def test_single_precision_changes_nothing(anchor, C, power, rng, monkeypatch):
+    loss, gram, _ = problem(rng, 300, anchor, relative_sigma=2.0**power)
+    in_precision(monkeypatch, single=False)
+    exact = minimize(loss, gram, C)
+    in_precision(monkeypatch, single=True)
+    rough = minimize(loss, gram, C)
+    assert rough.status is exact.status
+    assert_allclose(rough.objective, exact.objective, rtol=1e-6)
+    error = np.abs(rough.scores - exact.scores).max()
+    # With their digits gone at such a width, scores are only as good as sum|a| allows.
+    rounding = 1e-14 * np.abs(exact.coefficients).sum()
+    assert error <= rough.error_bound + exact.error_bound + rounding
+
+
+def test_directions_that_single_precision_spoils_are_solved_again(rng, monkeypatch):
+    in_precision(monkeypatch, single=True)
+    loss, gram, _ = problem(rng, 300, 1.0, relative_sigma=8.0)
+    system = directions.KernelSystem(gram, sums_to_zero=False)
+    start = minimize(loss, gram, 100.0)
+    local = loss.at(start.scores)
+    residual = start.coefficients + 1000.0 * local.gradient
+    equations = local, 1000.0, residual, gram @ residual
+    direction = system.direction(*equations, forcing=1e-3)
+    assert not system.sharpen()  # it was sharpened by the failure
+    hessian = local.hessian_product(np.eye(300))
+    exact = np.linalg.solve(np.eye(300) + 1000.0 * hessian @ gram, -residual)
+    assert_allclose(direction.scores, gram @ exact, atol=1e-6 * np.abs(gram @ exact).max())
+
+
+def test_without_anchor_single_precision_leaves_sums_of_zero(rng, monkeypatch):
+    in_precision(monkeypatch, single=True)
+    loss, gram, _ = problem(rng, 250, 0.0)
+    for solution in minimize_along(loss, gram, [0.01, 1.0, 100.0], tol=1e-2):
+        coefficients = solution.coefficients
+        assert abs(coefficients.sum()) <= 1e-12 * np.abs(coefficients).sum()
 
 
 def test_too_few_iterations_are_reported(rng):

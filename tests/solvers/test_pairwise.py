@@ -86,6 +86,20 @@ def test_hessian_products_match_the_explicit_hessian(make_loss, hinge, problem, 
 
 
 @LOSSES
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@given(problem=problems(values=(ordinary, tied)))
+def test_the_active_rows_alone_multiply_as_all_rows_do(make_loss, hinge, dtype, problem):
+    scores, preferences, anchor = problem
+    local = make_loss(preferences, anchor).at(scores)
+    rows = np.flatnonzero(local.is_active)
+    hessian = local.hessian_product(np.eye(len(scores)))
+    part = local.hessian_product(np.eye(rows.size, dtype=dtype), rows)
+    assert part.dtype == dtype
+    assert_allclose(part, hessian[np.ix_(rows, rows)], rtol=1e-5)
+    assert not np.delete(hessian, rows, axis=0).any()
+
+
+@LOSSES
 @pytest.mark.parametrize("anchor", [0.0, 1.0])
 def test_gradient_and_hessian_are_derivatives(make_loss, hinge, anchor, rng):
     scores, direction = 0.7 * rng.normal(size=50), rng.normal(size=50)

@@ -1,5 +1,6 @@
 """The scoring function: a frozen sum of Gaussian kernels, with a far field."""
 
+from collections import deque
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import log, sqrt
@@ -8,16 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from rankad._threads import in_threads
 from rankad._typing import FloatArray
 from rankad.kernels.blocks import CenterBlocks
 from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
 from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants
-from rankad.kernels.threads import in_threads
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
 #: Kernel value below which a center no longer counts: the far field begins there.
 DEAD_KERNEL = 1e-6
+
+#: Multiplications for one thread at a time: about two milliseconds of them.
+_OPERATIONS_PER_PART = 10_000_000
 
 #: Kernels below 2^-60 (1e-18) count as 0 where a far field continues the sum: a point is scored by
 #: the sum only if one of its kernels is at least `DEAD_KERNEL`, beside which they are nothing.
@@ -139,13 +143,18 @@ class KernelExpansion:
             raise ValueError(f"Points must have shape (n, {self.n_features}); got {points.shape}.")
         rows = np.ascontiguousarray(points, dtype=np.float64)
         scores = np.empty(len(rows), dtype=self.centers.dtype)
-        in_threads(
-            lambda start, stop: fill_scores(scores[start:stop], rows[start:stop], self._model),
-            len(rows),
-            operations_per_row=self.centers.size,
-            n_jobs=n_jobs,
-        )
+
+        def fill(part: slice) -> tuple[()]:
+            fill_scores(scores[part], rows[part], self._model)
+            return ()
+
+        deque(in_threads(fill, self._parts(len(rows)), n_jobs), maxlen=0)
         return scores
+
+    def _parts(self, n_rows: int) -> list[slice]:
+        """Parts of a batch that are each worth a thread's while."""
+        n_each = max(_OPERATIONS_PER_PART // self.centers.size, 1)
+        return [slice(start, start + n_each) for start in range(0, n_rows, n_each)]
 
     def score(self, point: FloatArray) -> float:
         """Score of one point, shape ``(n_features,)``, in microseconds."""

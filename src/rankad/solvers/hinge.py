@@ -86,10 +86,11 @@ class PairwiseHingeAt:
         """Whether each point is in an active pair, that with the anchor included."""
         return self.outer.is_active
 
-    def hessian_product(self, vectors: FloatArray) -> FloatArray:
+    def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Hessian times a vector, or times each column of a matrix."""
-        difference = self.outer.hessian_product(vectors) - self.inner.hessian_product(vectors)
-        return difference / (4.0 * self.width)
+        product = self.outer.hessian_product(vectors, rows)
+        product -= self.inner.hessian_product(vectors, rows)
+        return product / (4.0 * self.width)
 
     def projected_hessian(self, features: FloatArray) -> FloatArray:
         """``Z' Hessian Z`` for the rows Z of ``features``."""

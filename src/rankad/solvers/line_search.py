@@ -1,4 +1,4 @@
-"""The step length along a direction, nearly exact."""
+"""How far to go along a direction: the objective's minimum on a line, nearly."""
 
 from math import inf
 
@@ -7,8 +7,11 @@ from rankad.solvers.objective import Loss, LossAt
 
 _MAX_STEPS = 40
 
+#: Share of the first slope that may be left.
+_SLOPE_LEFT = 0.1
 
-def line_search(
+
+def least_along(
     loss: Loss,
     C: float,
     scores: FloatArray,
@@ -17,19 +20,19 @@ def line_search(
     *,
     linear: float,
     quadratic: float,
-) -> float:
-    """Step t that nearly minimizes the objective along a line; 0 where nothing is gained.
+) -> tuple[float, LossAt]:
+    """Step t that nearly minimizes the objective along a line, 0 where nothing is gained.
 
-    The objective is ``1/2 |w|^2 + C loss(f)``; along the line it is, but for a constant,
-    ``t linear + 1/2 t^2 quadratic + C loss(scores + t direction)``. That is convex and piecewise
-    quadratic: Newton's method on its derivative, kept inside a bracket, lands on the minimum of the
-    right piece in a few evaluations.
+    With the loss at the scores there. The objective is ``1/2 |w|^2 + C loss(f)``; along the line it
+    is, but for a constant, ``t linear + 1/2 t^2 quadratic + C loss(scores + t direction)``. That is
+    convex and piecewise quadratic: Newton's method on its derivative, kept inside a bracket, lands
+    on the minimum of the right piece in a few evaluations.
     """
     first_slope = linear + C * float(local.gradient @ direction)
+    best, best_local = 0.0, local
     if not first_slope < 0.0:
-        return 0.0
+        return best, best_local
     low, high, step = 0.0, inf, 1.0
-    best = 0.0
     for _ in range(_MAX_STEPS):
         trial = loss.at(scores + step * direction)
         slope = linear + step * quadratic + C * float(trial.gradient @ direction)
@@ -37,9 +40,9 @@ def line_search(
         # Convex, so still falling at the step means fallen all the way; the gain itself may drown
         # in rounding near the minimum.
         if slope <= 0.0 or gain < 0.0:
-            best = step
-            if abs(slope) <= -0.1 * first_slope:
-                return step
+            best, best_local = step, trial
+            if abs(slope) <= -_SLOPE_LEFT * first_slope:
+                break
         low, high = (step, high) if slope < 0.0 else (low, step)
         curvature = quadratic + C * float(direction @ trial.hessian_product(direction))
         step = step - slope / curvature if curvature > 0.0 else inf
@@ -47,4 +50,4 @@ def line_search(
             step = 2.0 * low if high == inf else 0.5 * (low + high)
         if high < inf and high - low <= 1e-14 * high:
             break
-    return best
+    return best, best_local

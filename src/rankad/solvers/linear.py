@@ -24,7 +24,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from rankad._progress import logger
 from rankad._typing import FloatArray, IntArray
-from rankad.solvers.line_search import line_search
+from rankad.solvers.line_search import least_along
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.solution import Solution, Status
 
@@ -87,8 +87,8 @@ def _minimize_stage(
 ) -> Solution:
     status, first_norm, least_norm, least_objective = Status.MAX_ITER, 0.0, inf, inf
     scores = features @ w
+    local = loss.at(scores)
     for n_iter in range(max_iter + 1):
-        local = loss.at(scores)
         gradient = w + C * (local.gradient @ features)
         gradient_norm = float(np.linalg.norm(gradient))
         first_norm = first_norm or gradient_norm
@@ -112,7 +112,7 @@ def _minimize_stage(
                 loss, local, features, sample, C, scores, gradient, forcing
             )
         direction_scores = features @ direction
-        step = line_search(
+        step, local = least_along(
             loss,
             C,
             scores,
@@ -124,8 +124,7 @@ def _minimize_stage(
         if step == 0.0:
             status = Status.STALLED
             break
-        w = w + step * direction
-        scores = features @ w
+        w, scores = w + step * direction, scores + step * direction_scores
     return Solution(
         coefficients=w,
         warm_start=w,

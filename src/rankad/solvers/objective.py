@@ -24,8 +24,11 @@ class LossAt(Protocol):
         """Whether each score's row of the Hessian differs from zero."""
         ...
 
-    def hessian_product(self, vectors: FloatArray) -> FloatArray:
-        """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``."""
+    def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``.
+
+        With ``rows``, which include all active ones, vectors and product have only those.
+        """
         ...
 
     def projected_hessian(self, features: FloatArray) -> FloatArray:

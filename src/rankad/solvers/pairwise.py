@@ -24,6 +24,7 @@ the Hessian is symmetric to the last bit.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -99,11 +100,13 @@ class PairwiseSquaredHingeAt:
         """Whether each point is in an active pair, that with the anchor included."""
         return (self.n_partners > 0) | (self.anchor_curvature > 0)
 
-    def hessian_product(self, vectors: FloatArray) -> FloatArray:
+    def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Hessian times a vector, or times each column of a matrix."""
-        columns = np.ascontiguousarray(vectors.reshape(len(vectors), -1), dtype=np.float64)
-        product = self.sweep.hessian_product(columns)
-        product += self.anchor_curvature[:, None] * columns
+        columns = np.ascontiguousarray(vectors.reshape(len(vectors), prod(vectors.shape[1:])))
+        curvature = self.anchor_curvature if rows is None else self.anchor_curvature[rows]
+        product = self.sweep.hessian_product(columns, rows)
+        if curvature.any():
+            product += curvature[:, None] * columns
         return product.reshape(vectors.shape)
 
     def projected_hessian(self, features: FloatArray) -> FloatArray:
@@ -138,9 +141,15 @@ class Sweep:
         """Value and gradient of the squared hinge, and each point's number of active partners."""
         return _pair_sums(self.scores, self.margin, *self.blocks)
 
-    def hessian_product(self, columns: FloatArray) -> FloatArray:
-        """Hessian of the squared hinge times each column."""
-        return np.asarray(_pair_hessian_product(self.scores, self.margin, *self.blocks, columns))
+    def hessian_product(self, columns: FloatArray, rows: IntArray | None = None) -> FloatArray:
+        """Hessian of the squared hinge times each column; of the given rows, with all active."""
+        place = np.arange(self.scores.size)
+        if rows is not None:
+            place[:] = -1
+            place[rows] = np.arange(rows.size)
+        return np.asarray(
+            _pair_hessian_product(self.scores, self.margin, *self.blocks, place, columns)
+        )
 
     @property
     def blocks(self) -> Blocks:
@@ -219,7 +228,7 @@ def _pair_sums(
 
 
 @compiled
-def _pair_hessian_product(
+def _pair_hessian_product(  # noqa: C901 - a call per row would double the time of one column
     scores: FloatArray,
     margin: float,
     upper: IntArray,
@@ -227,35 +236,43 @@ def _pair_hessian_product(
     lower: IntArray,
     lower_starts: IntArray,
     weights: FloatArray,
+    place: IntArray,
     vectors: FloatArray,
 ) -> FloatArray:
+    """Hessian times vectors whose row ``place[i]`` is that of point i, -1 where it has none."""
     product = np.zeros_like(vectors)
     n_columns = vectors.shape[1]
-    sums = np.empty(n_columns)
+    sums = np.empty(n_columns, dtype=vectors.dtype)
     for block in range(weights.size):
         factor = 2.0 * weights[block]
         sums[:] = 0.0
         count = 0
         j = lower_starts[block + 1] - 1
         for i in range(upper_starts[block + 1] - 1, upper_starts[block] - 1, -1):
-            row = upper[i]
-            while j >= lower_starts[block] and scores[lower[j]] > scores[row] - margin:
+            u = scores[upper[i]] - margin
+            while j >= lower_starts[block] and scores[lower[j]] > u:
+                row = place[lower[j]]
                 for k in range(n_columns):
-                    sums[k] += vectors[lower[j], k]
+                    sums[k] += vectors[row, k]
                 count += 1
                 j -= 1
-            for k in range(n_columns):
-                product[row, k] += factor * (count * vectors[row, k] - sums[k])
+            if count > 0:
+                row = place[upper[i]]
+                for k in range(n_columns):
+                    product[row, k] += factor * (count * vectors[row, k] - sums[k])
         sums[:] = 0.0
         count = 0
         i = upper_starts[block]
         for j in range(lower_starts[block], lower_starts[block + 1]):
-            row = lower[j]
-            while i < upper_starts[block + 1] and scores[upper[i]] - margin < scores[row]:
+            score = scores[lower[j]]
+            while i < upper_starts[block + 1] and scores[upper[i]] - margin < score:
+                row = place[upper[i]]
                 for k in range(n_columns):
-                    sums[k] += vectors[upper[i], k]
+                    sums[k] += vectors[row, k]
                 count += 1
                 i += 1
-            for k in range(n_columns):
-                product[row, k] += factor * (count * vectors[row, k] - sums[k])
+            if count > 0:
+                row = place[lower[j]]
+                for k in range(n_columns):
+                    product[row, k] += factor * (count * vectors[row, k] - sums[k])
     return product

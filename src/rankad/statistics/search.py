@@ -19,15 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
 import joblib
 import numpy as np
 from scipy.spatial import cKDTree
-from threadpoolctl import ThreadpoolController
 
 from rankad._progress import track
+from rankad._threads import in_threads, one_blas_thread
 from rankad._typing import FloatArray, IntArray
 from rankad.statistics.brute_force import BruteForce
 
@@ -125,21 +125,11 @@ def in_chunks(
 ) -> list[Result]:
     """Results for slices of so many queries each, computed by threads."""
     chunks = [slice(start, start + n_chunk) for start in range(0, n_queries, n_chunk)]
-    # The matrix products within a chunk are so small that sharing each among threads costs more
-    # than it saves, and on a busy machine many times more.
-    with _blas_threads().limit(limits=1, user_api="blas"):
-        if len(chunks) <= 1:
-            return [function(slice(0, n_queries))]
-        results = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            joblib.delayed(function)(chunk) for chunk in chunks
-        )
-        return list(track(results, len(chunks), "ranking by neighbors"))
-
-
-@cache
-def _blas_threads() -> ThreadpoolController:
-    """Control of the libraries' threads: looking for the libraries takes a while, so once."""
-    return ThreadpoolController()
+    # The matrix products within a chunk are too small for more than one thread each.
+    with one_blas_thread():
+        results = in_threads(lambda chunk: (function(chunk),), chunks or [slice(0, 0)], n_jobs)
+        tracked = track(results, max(len(chunks), 1), "ranking by neighbors")
+        return [result for (result,) in tracked]
 
 
 def chunk_size(n_queries: int, n_rows: int, n_jobs: int | None) -> int:

@@ -1,0 +1,88 @@
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+import threadpoolctl
+
+from rankad._threads import in_threads
+
+
+def squares_up_to(n):
+    for k in range(n):
+        yield k * k
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
+def test_results_come_in_order(n_jobs):
+    items = [3, 0, 5, 1]
+    assert list(in_threads(squares_up_to, items, n_jobs)) == [
+        [k * k for k in range(n)] for n in items
+    ]
+    assert list(in_threads(squares_up_to, [], n_jobs)) == []
+
+
+def test_each_thread_has_one_thread_of_blas():
+    def blas_threads(_):
+        yield max(
+            pool["num_threads"]
+            for pool in threadpoolctl.threadpool_info()
+            if pool["user_api"] == "blas"
+        )
+
+    before = threadpoolctl.threadpool_info()
+    assert list(in_threads(blas_threads, range(4), 2)) == [[1]] * 4
+    assert threadpoolctl.threadpool_info() == before
+
+
+def test_an_error_ends_the_others_at_their_next_piece():
+    def endless_but_one(item):
+        if item == 0:
+            time.sleep(0.05)
+            raise ZeroDivisionError
+        while True:
+            time.sleep(0.001)
+            yield item
+
+    n_before = threading.active_count()
+    with pytest.raises(ZeroDivisionError):
+        list(in_threads(endless_but_one, [0, 1, 2], 2))
+    assert threading.active_count() == n_before
+
+
+INTERRUPTED = """
+    import os, threading
+    import numpy as np
+    from rankad import RankAD
+
+    rows = np.random.default_rng(0).normal(size=(1200, 4))
+    RankAD.as_published(Cs=[1.0], sigmas=[1.0]).fit(rows[:100])  # compile
+    detector = RankAD.as_published(n_jobs=2, random_state=0)
+    ready = threading.Timer(1.0, lambda: print("ready", flush=True))
+    ready.start()
+    try:
+        detector.fit(rows)
+    except KeyboardInterrupt:
+        ready.join()
+        print("as before", sorted(vars(detector)) == sorted(detector.get_params()))
+        print("threads", threading.active_count())
+        with open(f"/proc/self/task/{os.getpid()}/children") as children:
+            print("children", children.read().split())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts children in /proc")
+def test_an_interrupt_ends_a_fit_and_leaves_no_worker_behind():
+    script = textwrap.dedent(INTERRUPTED)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as fit:
+        try:
+            assert fit.stdout.readline() == "ready\n"
+            fit.send_signal(signal.SIGINT)
+            told, _ = fit.communicate(timeout=60)
+        finally:
+            fit.kill()
+    assert fit.returncode == 0
+    assert told.splitlines() == ["as before True", "threads 1", "children []"]
