@@ -463,3 +463,58 @@ def test_no_choice_is_made_by_looking_at_the_held_out_rows(nominal, monkeypatch)
     detector = RankAD(random_state=0).fit(nominal)
     assert len(looked_at) == 1
     assert_allclose(looked_at[0].mean(axis=0), detector.scaler_.mean_)
+
+
+def test_the_number_of_centers_can_be_chosen(nominal, new):
+    few = RankAD(n_centers=30, random_state=0).fit(nominal)
+    assert few.expansion_.n_centers == 30
+    assert few.pruning_error_ == 0.0
+    everything = RankAD(n_centers=None, random_state=0).fit(nominal)
+    assert 30 < everything.expansion_.n_centers <= 180
+    assert spearmanr(few.score_samples(new), everything.score_samples(new))[0] > 0.9
+    assert_allclose(everything.sigma_, everything.mean_neighbor_distance_ / 2)
+
+
+def test_few_centers_tie_sigma_to_their_distance(nominal):
+    coarse, fine = (RankAD(n_centers=n, random_state=0).fit(nominal) for n in (10, 60))
+    assert coarse.sigma_ > 1.5 * fine.sigma_
+
+
+def test_auto_takes_all_rows_up_to_its_number(nominal, monkeypatch):
+    same = RankAD(n_centers=180, random_state=0).fit(nominal)
+    assert_array_equal(
+        RankAD(random_state=0).fit(nominal).expansion_.centers, same.expansion_.centers
+    )
+    monkeypatch.setattr("rankad.detector.AUTO_CENTERS", 40)
+    assert RankAD(random_state=0).fit(nominal).expansion_.n_centers == 40
+
+
+def test_wide_kernels_are_pruned_unless_all_rows_are_asked_for(nominal, new):
+    params = {"sigma": 30.0, "C": 1.0, "random_state": 0}
+    pruned, whole = (RankAD(n_centers=n, **params).fit(nominal) for n in ("auto", None))
+    assert pruned.expansion_.n_centers < whole.expansion_.n_centers / 3
+    change = np.abs(pruned.score_samples(new) - whole.score_samples(new)).max()
+    assert 0.0 < change <= pruned.pruning_error_
+    assert whole.pruning_error_ == 0.0
+
+
+def test_many_copies_of_few_rows_are_few_centers(rng):
+    distinct = rng.normal(size=(300, 2))
+    rows = np.concatenate([np.repeat(distinct[:100], 20, axis=0), distinct[100:]])
+    detector = RankAD(random_state=0).fit(rows)
+    assert detector.expansion_.n_centers <= 300
+    assert_allclose(detector.sigma_, detector.mean_neighbor_distance_ / 2)
+
+
+def test_cross_validation_uses_as_many_centers_as_the_fit(nominal):
+    detector = RankAD(
+        n_centers=20, C="cv", sigma="cv", Cs=[0.01, 1.0], sigmas=[0.5, 2.0], random_state=0
+    ).fit(nominal)
+    assert detector.expansion_.n_centers <= 20
+    assert len(detector.cv_results_["params"]) == 4
+
+
+@pytest.mark.parametrize("n_centers", [0, -3, 2.5, "all"])
+def test_what_cannot_be_a_number_of_centers_is_refused(nominal, n_centers):
+    with pytest.raises(ValueError, match="'n_centers' parameter of RankAD must be"):
+        RankAD(n_centers=n_centers).fit(nominal)

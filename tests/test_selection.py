@@ -41,12 +41,19 @@ def select(points, **params):
 
 
 @pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
-def test_every_cell_matches_a_plain_evaluation(anchor, nominal):
-    results = select(nominal, problem=RankSVM(anchor)).results
+@pytest.mark.parametrize("choose_centers", [None, lambda part: part[::4]], ids=["all", "few"])
+def test_every_cell_matches_a_plain_evaluation(anchor, choose_centers, nominal):
+    results = select(nominal, problem=RankSVM(anchor), choose_centers=choose_centers).results
     for cell, params in enumerate(results["params"]):
         for fold, (train, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(nominal)):
             preferences, held_out = (SCHEME(STATISTIC(nominal[part])) for part in (train, test))
-            ranker = fit_ranker(nominal[train], preferences, **params, problem=RankSVM(anchor))
+            ranker = fit_ranker(
+                nominal[train],
+                preferences,
+                **params,
+                problem=RankSVM(anchor),
+                centers=choose_centers and choose_centers(nominal[train]),
+            )
             scores = ranker.expansion(nominal[test])
             sums = replace(ranker.expansion, far_field=None)(nominal[test])
             wrong = oracles.disagreement(scores, oracles.pair_weights(held_out))

@@ -422,6 +422,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             splits=check_cv(folds).split(points),
             scheme=scheme,
             problem=problem,
+            choose_centers=lambda part: self._centers(part, rng),
             n_jobs=self.n_jobs,
         )
         self.cv_results_ = chosen.results

@@ -82,6 +82,17 @@ class RankSVM:
         loss = self.loss_of(preferences)
         return minimize_along(loss, gram, Cs, tol=self.tol, max_iter=self.max_iter)
 
+    def solved_linear(
+        self,
+        preferences: Preferences,
+        features: FloatArray,
+        C: float,
+        start: FloatArray | None = None,
+    ) -> Solution:
+        """Coordinates w of the features that minimize ``1/2 |w|^2 + C loss``."""
+        loss = self.loss_of(preferences)
+        return minimize_linear(loss, features, C, start=start, tol=self.tol, max_iter=self.max_iter)
+
 
 @dataclass(frozen=True)
 class Ranker:
@@ -157,13 +168,7 @@ def _fit_on_centers(
     centers: FloatArray,
 ) -> Ranker:
     features = CenterFeatures.of(centers, sigma)
-    solution = minimize_linear(
-        problem.loss_of(preferences),
-        features(points),
-        C,
-        tol=problem.tol,
-        max_iter=problem.max_iter,
-    )
+    solution = problem.solved_linear(preferences, features(points), C)
     weights = features.coefficients(solution.coefficients)
     expansion = KernelExpansion(
         centers=centers, weights=weights, sigma=sigma, far_field=problem.far_field(weights)

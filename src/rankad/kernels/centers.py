@@ -5,6 +5,7 @@ from math import sqrt
 
 import numpy as np
 
+from rankad._progress import track
 from rankad._typing import FloatArray
 from rankad.kernels.blocks import by_feature, filled_blocks
 from rankad.kernels.fused import fill_kernels
@@ -99,7 +100,8 @@ class CenterFeatures:
         centers, constants = by_feature(blocks), power_constants(np.float64)
         features = np.empty((len(points), self.basis.shape[1]))
         kernels = np.empty((min(len(points), max(1, _BLOCK_ENTRIES // n_filled)), n_filled))
-        for start in range(0, len(points), len(kernels)):
+        starts = range(0, len(points), max(len(kernels), 1))
+        for start in track(starts, len(starts), "features of the rows"):
             rows = np.ascontiguousarray(points[start : start + len(kernels)])
             part = kernels[: len(rows)]
             factor = sqrt(LOG2_E) / self.sigma

@@ -93,8 +93,12 @@ def _minimize_stage(
         gradient_norm = float(np.linalg.norm(gradient))
         first_norm = first_norm or gradient_norm
         objective = 0.5 * float(w @ w) + C * local.value
-        logger.debug("Newton step %d: gradient norm %.3g", n_iter, gradient_norm)
-        if gradient_norm <= tol * float(np.linalg.norm(w)):
+        target = tol * float(np.linalg.norm(w))
+        if sample is not None:  # each step takes seconds
+            logger.info(
+                "training: step %d, gradient %.2g, to fall to %.2g", n_iter, gradient_norm, target
+            )
+        if gradient_norm <= target:
             status = Status.CONVERGED
             break
         if gradient_norm >= least_norm and objective >= least_objective:

@@ -1,8 +1,9 @@
-"""How C and sigma are chosen: by a rule, or by cross-validated disagreement along warm paths."""
+"""C and sigma by cross-validated disagreement, along warm paths."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,9 @@ from rankad.kernels.gram import submatrix
 from rankad.metrics import pairwise_disagreement
 from rankad.preferences import Preferences, PreferenceScheme
 from rankad.ranker import RankSVM
+from rankad.selection.bases import Basis, CenterBasis, PointBasis
 from rankad.solvers import Solution, Status
 from rankad.statistics import Statistic, statistic_values
-
-#: The paper's grid: 13 values of C, and 21 widths in units of the mean neighbor distance D_K.
-PAPER_CS = (*(float(f"{digit}e{power}") for power in range(-3, 3) for digit in (1, 3)), 1000.0)
-PAPER_RELATIVE_SIGMAS = tuple(2.0**power for power in range(-10, 11))
 
 #: Share of cells, in the corners of a grid, whose solver may stop early without a warning.
 _TOLERATED_SHARE = 0.01
@@ -32,44 +30,11 @@ _TOLERATED_SHARE = 0.01
 #: cells still rise by up to 3e-3 when solved tightly, and a constant may hide a ranker's order.
 CV_TOL = 1e-2
 
+#: Chooses centers among points; None for all of them.
+CenterChoice = Callable[[FloatArray], FloatArray | None]
+
 #: Cells that come this close to the best agreement contend, at least.
 _LEAST_SLACK = 1e-3
-
-
-def rule_C(n: int) -> float:
-    """``C = 8 / n``: safely above the C n at which the anchor loses its grip, whatever n.
-
-    >>> rule_C(800)
-    0.01
-    """
-    return 8.0 / n
-
-
-def rule_sigma(mean_neighbor_distance: float) -> float:
-    """``sigma = D_K / 2``: narrow enough to follow the statistic closely."""
-    if mean_neighbor_distance == 0.0:
-        raise ValueError(
-            "The mean neighbor distance is 0, so the rule gives sigma = 0; give sigma as a number."
-        )
-    return mean_neighbor_distance / 2.0
-
-
-def candidates(
-    name: str, asked: float | str, by_rule: float, grid: ArrayLike | None, paper_grid: ArrayLike
-) -> FloatArray:
-    """Values of C or sigma to choose from: one, unless cross-validation was asked for.
-
-    >>> candidates("C", "rule", 0.01, None, PAPER_CS), candidates("C", "cv", 0.01, [1, 10], [])
-    (array([0.01]), array([ 1., 10.]))
-    """
-    if asked != "cv":
-        if grid is not None:
-            raise ValueError(f"{name}s is a grid for {name}='cv'; got {name}={asked!r}.")
-        return np.array([by_rule if asked == "rule" else asked], dtype=np.float64)
-    values = np.asarray(paper_grid if grid is None else grid, dtype=np.float64)
-    if values.ndim != 1 or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError(f"{name}s must be a non-empty list of positive numbers; got {grid!r}.")
-    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +52,7 @@ class _Fold:
     test: IntArray
     train_preferences: Preferences
     test_preferences: Preferences
+    centers: FloatArray | None
 
     @property
     def says_something(self) -> bool:
@@ -121,6 +87,7 @@ def cross_validate(
     splits: Iterable[tuple[IntArray, IntArray]],
     scheme: PreferenceScheme | None = None,
     problem: RankSVM | None = None,
+    choose_centers: CenterChoice | None = None,
     n_jobs: int | None = None,
 ) -> CrossValidation:
     """Choose (C, sigma) by the pairwise disagreement on held-out points, averaged over the folds.
@@ -131,7 +98,9 @@ def cross_validate(
     cells the smoothest wins: the largest sigma, then the smallest C. A fold in which a part has no
     pairs says nothing, and counts 1/2 for every cell.
 
-    All cells are solved roughly, then the contenders at the problem's own tolerance: see `_Grid`.
+    The centers are the training points of each fold, or those that ``choose_centers`` chooses among
+    them. All cells are solved roughly, then the contenders at the problem's own tolerance: see
+    `_Grid`.
     """
     scheme = PreferenceScheme() if scheme is None else scheme
     folds = [
@@ -140,6 +109,7 @@ def cross_validate(
             test,
             _preferences_within(points[train], statistic, scheme),
             _preferences_within(points[test], statistic, scheme),
+            None if choose_centers is None else choose_centers(points[train]),
         )
         for train, test in splits
     ]
@@ -152,7 +122,7 @@ def cross_validate(
         np.sort(np.asarray(Cs, dtype=np.float64)),
         np.sort(np.asarray(sigmas, dtype=np.float64)),
         folds,
-        distances_between(points, points),
+        points,
         RankSVM() if problem is None else problem,
         n_jobs,
     )
@@ -183,12 +153,12 @@ class _Grid:
         Cs: FloatArray,
         sigmas: FloatArray,
         folds: list[_Fold],
-        distances: FloatArray,
+        points: FloatArray,
         problem: RankSVM,
         n_jobs: int | None,
     ) -> None:
         self.Cs, self.sigmas, self.folds = Cs, sigmas, folds
-        self.distances, self.problem, self.n_jobs = distances, problem, n_jobs
+        self.points, self.problem, self.n_jobs = points, problem, n_jobs
         shape = (len(Cs), len(sigmas), len(folds))
         self.scores, self.seconds = np.full(shape, 0.5), np.zeros(shape)
         self.is_converged = np.ones(shape, dtype=bool)
@@ -231,35 +201,37 @@ class _Grid:
                 self.is_converged[cell] = fit.solution.status is Status.CONVERGED
                 self.starts[cell] = fit.solution.warm_start
 
+    @cached_property
+    def _distances(self) -> FloatArray:
+        return distances_between(self.points, self.points)
+
+    def _basis(self, task: _Task, problem: RankSVM) -> Basis:
+        fold, sigma = self.folds[task.fold], float(self.sigmas[task.sigma])
+        if fold.centers is not None:
+            parts = self.points[fold.train], self.points[fold.test]
+            return CenterBasis(problem, *parts, fold.centers, sigma)
+        among_centers = submatrix(self._distances, fold.train, fold.train)
+        to_centers = submatrix(self._distances, fold.test, fold.train)
+        return PointBasis(problem, among_centers, to_centers, sigma)
+
     def _rough_fits(self, task: _Task) -> Iterator[_Fit]:
-        problem = replace(self.problem, tol=max(CV_TOL, self.problem.tol))
+        basis = self._basis(task, replace(self.problem, tol=max(CV_TOL, self.problem.tol)))
         preferences = self.folds[task.fold].train_preferences
-        return self._judged(
-            task, lambda gram: problem.solved_along(preferences, gram, self.Cs[task.Cs])
-        )
+        return self._judged(task, basis, basis.solved_along(preferences, self.Cs[task.Cs]))
 
     def _tight_fits(self, task: _Task) -> Iterator[_Fit]:
+        basis = self._basis(task, self.problem)
         preferences = self.folds[task.fold].train_preferences
         starts = [(self.Cs[C], self.starts[int(C), task.sigma, task.fold]) for C in task.Cs]
-        return self._judged(
-            task,
-            lambda gram: (self.problem.solved(preferences, gram, C, start) for C, start in starts),
-        )
+        solutions = (basis.solved(preferences, C, start) for C, start in starts)
+        return self._judged(task, basis, solutions)
 
-    def _judged(
-        self, task: _Task, solve: Callable[[FloatArray], Iterator[Solution]]
-    ) -> Iterator[_Fit]:
+    def _judged(self, task: _Task, basis: Basis, solutions: Iterator[Solution]) -> Iterator[_Fit]:
         """Solutions for each C of a task, with their agreement on the held-out points."""
-        fold, sigma = self.folds[task.fold], float(self.sigmas[task.sigma])
-        among_centers = submatrix(self.distances, fold.train, fold.train)
-        gram = self.problem.gram(among_centers, sigma, overwrite=True)
-        to_centers = submatrix(self.distances, fold.test, fold.train)
-        nearest = to_centers.min(axis=1) / sigma
-        held_out = self.problem.gram(to_centers, sigma, overwrite=True)
+        fold = self.folds[task.fold]
         started = time.perf_counter()
-        for solution in solve(gram):
-            weights = solution.coefficients
-            wrong = _disagreement(held_out @ weights, nearest, weights, fold, self.problem)
+        for solution in solutions:
+            wrong = _disagreement(basis, solution, fold, self.problem)
             finished = time.perf_counter()
             yield _Fit(solution, 1.0 - wrong, finished - started)
             started = time.perf_counter()
@@ -272,15 +244,14 @@ def _preferences_within(
     return scheme(values)
 
 
-def _disagreement(
-    sums: FloatArray, nearest: FloatArray, weights: FloatArray, fold: _Fold, problem: RankSVM
-) -> float:
+def _disagreement(basis: Basis, solution: Solution, fold: _Fold, problem: RankSVM) -> float:
     """Share of held-out pairs that the deployed scores order wrongly, the anchor's included.
 
     A held-out point violates the anchor's pair where the kernel sum has not lifted it above 0.
     """
-    far_field = problem.far_field(weights)
-    scores = sums if far_field is None else far_field.applied(sums, nearest)
+    sums = basis.held_out_sums(solution)
+    far_field = problem.far_field(basis.weights(solution))
+    scores = sums if far_field is None else far_field.applied(sums, basis.nearest)
     wrong = pairwise_disagreement(scores, fold.test_preferences)
     below_infinity = float(np.mean((sums < 0.0) + 0.5 * (sums == 0.0)))
     return (wrong + problem.anchor * below_infinity) / (1.0 + problem.anchor)
@@ -311,8 +282,3 @@ def _outcome(
         "rank_test_score": np.searchsorted(np.sort(losses), losses).astype(np.int32) + 1,
     }
     return CrossValidation(C=float(cell_C[best]), sigma=float(cell_sigma[best]), results=results)
-
-
-def paper_sigmas(mean_neighbor_distance: float) -> FloatArray:
-    """The paper's widths ``2^i D_K``, i = -10..10."""
-    return np.array(PAPER_RELATIVE_SIGMAS) * mean_neighbor_distance

@@ -1,0 +1,51 @@
+"""The rule for C and sigma, and the paper's grid of them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankad._typing import FloatArray
+
+#: The paper's grid: 13 values of C, and 21 widths in units of the mean neighbor distance D_K.
+PAPER_CS = (*(float(f"{digit}e{power}") for power in range(-3, 3) for digit in (1, 3)), 1000.0)
+PAPER_RELATIVE_SIGMAS = tuple(2.0**power for power in range(-10, 11))
+
+
+def rule_C(n: int) -> float:
+    """``C = 8 / n``: safely above the C n at which the anchor loses its grip, whatever n.
+
+    >>> rule_C(800)
+    0.01
+    """
+    return 8.0 / n
+
+
+def rule_sigma(mean_neighbor_distance: float) -> float:
+    """``sigma = D_K / 2``: narrow enough to follow the statistic closely."""
+    if mean_neighbor_distance == 0.0:
+        raise ValueError(
+            "The mean neighbor distance is 0, so the rule gives sigma = 0; give sigma as a number."
+        )
+    return mean_neighbor_distance / 2.0
+
+
+def candidates(
+    name: str, asked: float | str, by_rule: float, grid: ArrayLike | None, paper_grid: ArrayLike
+) -> FloatArray:
+    """Values of C or sigma to choose from: one, unless cross-validation was asked for.
+
+    >>> candidates("C", "rule", 0.01, None, PAPER_CS), candidates("C", "cv", 0.01, [1, 10], [])
+    (array([0.01]), array([ 1., 10.]))
+    """
+    if asked != "cv":
+        if grid is not None:
+            raise ValueError(f"{name}s is a grid for {name}='cv'; got {name}={asked!r}.")
+        return np.array([by_rule if asked == "rule" else asked], dtype=np.float64)
+    values = np.asarray(paper_grid if grid is None else grid, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError(f"{name}s must be a non-empty list of positive numbers; got {grid!r}.")
+    return values
+
+
+def paper_sigmas(mean_neighbor_distance: float) -> FloatArray:
+    """The paper's widths ``2^i D_K``, i = -10..10."""
+    return np.array(PAPER_RELATIVE_SIGMAS) * mean_neighbor_distance
