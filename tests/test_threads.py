@@ -8,7 +8,7 @@ import time
 import pytest
 import threadpoolctl
 
-from rankad._threads import in_threads
+from rankad._threads import in_threads, share_out
 
 
 def squares_up_to(n):
@@ -86,3 +86,34 @@ def test_an_interrupt_ends_a_fit_and_leaves_no_worker_behind():
             fit.kill()
     assert fit.returncode == 0
     assert told.splitlines() == ["as before True", "threads 1", "children []"]
+
+
+def test_shared_work_is_done_once_and_by_several_threads():
+    seen, barrier = [], threading.Barrier(2, timeout=30)
+
+    def work(item):
+        barrier.wait()  # passes only where two threads are at work
+        seen.append((item, threading.get_ident()))
+
+    share_out(work, range(10), n_jobs=2)
+    assert sorted(item for item, _ in seen) == list(range(10))
+    assert len({thread for _, thread in seen}) == 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_what_fails_in_shared_work_is_raised_and_ends_it(n_jobs):
+    done = []
+
+    def work(item):
+        if item == 2:
+            raise ValueError("item 2 is bad")
+        done.append(item)
+
+    with pytest.raises(ValueError, match="item 2 is bad"):
+        share_out(work, range(1000), n_jobs=n_jobs)
+    assert len(done) < 999
+    assert threading.active_count() == 1 or n_jobs == 1
+
+
+def test_no_work_is_no_work():
+    share_out(lambda item: pytest.fail("nothing to do"), [], n_jobs=2)

@@ -1,10 +1,11 @@
 """Work shared between threads: compiled loops and BLAS run without the interpreter lock."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from threading import Event
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 import joblib
@@ -48,6 +49,39 @@ def in_threads(
         finally:
             is_stopped.set()
             executor.shutdown(cancel_futures=True)
+
+
+def share_out(function: Callable[[Item], None], items: Sequence[Item], n_jobs: int | None) -> None:
+    """Call the function on all items, in the calling thread and ``n_jobs - 1`` others.
+
+    For compiled functions that take milliseconds: nothing is returned, and the threads, which end
+    with the call, take the items one after another.
+
+    >>> numbers = [1, 2, 3]
+    >>> share_out(numbers.append, [4, 5], n_jobs=2)
+    >>> sorted(numbers)
+    [1, 2, 3, 4, 5]
+    """
+    n_threads = 1 if len(items) < 2 else min(joblib.effective_n_jobs(n_jobs), len(items))
+    remaining = iter(items)
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for item in remaining:
+                function(item)
+        except BaseException as failure:
+            deque(remaining, maxlen=0)  # the others need not go on
+            failures.append(failure)
+
+    helpers = [Thread(target=work) for _ in range(n_threads - 1)]
+    for helper in helpers:
+        helper.start()
+    work()
+    for helper in helpers:
+        helper.join()
+    if failures:
+        raise failures[0]
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

@@ -14,6 +14,7 @@ from rankad.kernels.simd import (
     multiply_add,
     power_constants,
     power_parts,
+    shifted_down,
     smaller,
     splat,
     store,
@@ -37,6 +38,11 @@ def combined(a, b, out):
     x, y = loaded(a, 0), loaded(b, 0)
     store(out, 0, multiply_add(difference(x, y), larger(x, y), smaller(x, splat(b[0]))))
     return sum_of(x), least_of(x)
+
+
+@njit
+def lowered(a, shift, out):
+    store(out, 0, shifted_down(loaded(a, 0), shift))
 
 
 @njit
@@ -76,5 +82,9 @@ def test_vectors_compute_lane_by_lane(dtype, rng):
     assert_allclose(out, (a - b) * np.maximum(a, b) + np.minimum(a, b[0]), rtol=1e-5, atol=1e-6)
     assert_allclose(total, a.sum(), rtol=1e-4)
     assert least == a.min()
+    lowered(a, a.dtype.type(1.0), out)
+    assert_array_equal(out, a - 1)
+    lowered(a, None, out)
+    assert_array_equal(out, a)
     chosen(a, b, a.dtype.type(0.1), out)
     assert_array_equal(out, np.where(a <= a.dtype.type(0.1), a, b))

@@ -1,6 +1,5 @@
 """The scoring function: a frozen sum of Gaussian kernels, with a far field."""
 
-from collections import deque
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import log, sqrt
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rankad._threads import in_threads
+from rankad._threads import share_out
 from rankad._typing import FloatArray
 from rankad.kernels.blocks import CenterBlocks
 from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
@@ -143,12 +142,11 @@ class KernelExpansion:
             raise ValueError(f"Points must have shape (n, {self.n_features}); got {points.shape}.")
         rows = np.ascontiguousarray(points, dtype=np.float64)
         scores = np.empty(len(rows), dtype=self.centers.dtype)
-
-        def fill(part: slice) -> tuple[()]:
-            fill_scores(scores[part], rows[part], self._model)
-            return ()
-
-        deque(in_threads(fill, self._parts(len(rows)), n_jobs), maxlen=0)
+        share_out(
+            lambda part: fill_scores(scores[part], rows[part], self._model),
+            self._parts(len(rows)),
+            n_jobs,
+        )
         return scores
 
     def _parts(self, n_rows: int) -> list[slice]:
@@ -204,12 +202,12 @@ class KernelExpansion:
             upper=blocks.upper,
             powers=power_constants(self.centers.dtype),
             shift=self._scalar(1.0) if self.centered else None,
+            limit=self._scalar(self._coordinate_limit),
             cutoff=self._scalar(cutoff),
             dead=self._scalar(dead_exponent(self.centers.dtype)),
             far=self._scalar(np.inf if far is None else far.radius**2 * LOG2_E),
             floor=self._scalar(0.0 if far is None else far.floor),
-            far_factor=self._scalar(1.0 / LOG2_E),
-            limit=self._scalar(self._coordinate_limit),
+            slope=self._scalar(1.0 / LOG2_E),
         )
 
     @property

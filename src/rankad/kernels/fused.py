@@ -17,7 +17,6 @@ import numpy as np
 from rankad._compiled import compiled, inlined
 from rankad._typing import FloatArray, IntArray
 from rankad.kernels.simd import (
-    any_at_most,
     difference,
     lanes_in,
     larger,
@@ -41,7 +40,7 @@ class Model(NamedTuple):
     ``weights``, ``lower`` and ``upper`` are those of `CenterBlocks`, ``powers`` the
     `power_constants`. Exponents beyond ``cutoff`` are taken as ``dead``, where the kernel is 0.
     ``shift`` (1, or None for nothing) is subtracted from each kernel. Where even the nearest
-    center's exponent exceeds ``far`` the score is ``floor - far_factor * exponent``.
+    center's exponent exceeds ``far`` the score is ``floor - slope * exponent``.
     """
 
     offset: FloatArray
@@ -52,21 +51,32 @@ class Model(NamedTuple):
     upper: FloatArray
     powers: FloatArray
     shift: Any
+    limit: Any
     cutoff: Any
     dead: Any
     far: Any
     floor: Any
-    far_factor: Any
-    limit: Any
+    slope: Any
 
 
 @compiled
 def fill_scores(scores: FloatArray, rows: FloatArray, model: Model) -> None:
-    """Write the score of each row to ``scores``."""
-    coordinates = np.empty(rows.shape[1], dtype=model.weights.dtype)
+    """Write the score of each row to ``scores``.
+
+    Rows go two by two, which loads each center once for both; where centers are skipped, one by
+    one, as each has its own. The arithmetic of a row is the same either way.
+    """
     live = np.arange(model.weights.size // lanes_in(model.weights))
-    for i in range(rows.shape[0]):
-        scores[i] = _score(rows[i], coordinates, live, model)
+    one, other = np.empty((2, rows.shape[1]), dtype=model.weights.dtype)
+    n_paired = 0 if model.lower.size else rows.shape[0] - rows.shape[0] % 2
+    for i in range(0, n_paired, 2):
+        one_has_nan = _place(one, rows[i], model)
+        other_has_nan = _place(other, rows[i + 1], model)
+        pair = _pair_of_kernel_sums(one, other, model)
+        scores[i] = _finished(one_has_nan, sum_of(pair[0]), least_of(pair[1]), model)
+        scores[i + 1] = _finished(other_has_nan, sum_of(pair[2]), least_of(pair[3]), model)
+    for i in range(n_paired, rows.shape[0]):
+        scores[i] = _score(rows[i], one, live, model)
 
 
 @compiled
@@ -111,38 +121,80 @@ def fill_kernels(
 
 @inlined
 def _score(row: FloatArray, coordinates: FloatArray, live: IntArray, model: Model) -> Any:
+    has_nan = _place(coordinates, row, model)
+    n_live = live.size
+    if model.lower.size:
+        n_live = _live_blocks(live, coordinates, model)
+    total, nearest = _kernel_sum(coordinates, live, n_live, model)
+    exponent = least_of(nearest)
+    if exponent > model.far and n_live < live.size:
+        exponent = _nearest(coordinates, model.centers)
+    return _finished(has_nan, sum_of(total), exponent, model)
+
+
+@inlined
+def _place(coordinates: FloatArray, row: FloatArray, model: Model) -> bool:
+    """Write the coordinates of a row, and return whether there is NaN in it."""
     has_nan = False
     for k in range(row.size):
         coordinate = (row[k] - model.offset[k]) * model.factor[k]
         has_nan |= np.isnan(coordinate)
         coordinates[k] = min(max(coordinate, -model.limit), model.limit)
-    if has_nan:
-        return model.weights.dtype.type(np.nan)
-    n_live = live.size
-    if model.lower.size:
-        n_live = _live_blocks(live, coordinates, model)
-    total, nearest = _kernel_sum(coordinates, live, n_live, model)
-    if any_at_most(nearest, splat(model.far)):
-        return sum_of(total)
-    exponent = least_of(nearest) if n_live == live.size else _nearest(coordinates, model.centers)
-    return model.floor - model.far_factor * exponent
+    return has_nan
+
+
+@inlined
+def _finished(has_nan: bool, total: Any, exponent: Any, model: Model) -> Any:
+    """The score, from the kernel sum and the nearest center's exponent."""
+    score = total if exponent <= model.far else model.floor - model.slope * exponent
+    return model.weights.dtype.type(np.nan) if has_nan else score
 
 
 @inlined
 def _kernel_sum(coordinates: FloatArray, live: IntArray, n_live: int, model: Model) -> Any:
     """Sum of the kernels of the live blocks, lane by lane, and the smallest exponents."""
-    centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
+    weights, lanes = model.weights, lanes_in(model.weights)
     total, nearest = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
-    cutoff, dead = splat(model.cutoff), splat(model.dead)
     for index in range(n_live):
         first = live[index] * lanes
-        exponents = _exponents(coordinates, centers, first)
+        exponents = _exponents(coordinates, model.centers, first)
         nearest = smaller(exponents, nearest)
-        exponents = where_at_most(exponents, cutoff, exponents, dead)
-        power, fraction = power_parts(exponents, model.powers)
-        kernels = multiply_add(power, fraction, shifted_down(power, model.shift))
-        total = multiply_add(loaded(weights, first), kernels, total)
+        total = multiply_add(loaded(weights, first), _kernels(exponents, model), total)
     return total, nearest
+
+
+@inlined
+def _pair_of_kernel_sums(one: FloatArray, other: FloatArray, model: Model) -> Any:
+    """Sums and smallest exponents of two rows over all blocks."""
+    centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
+    zero, infinity = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
+    total_of_one, nearest_to_one = zero, infinity
+    total_of_other, nearest_to_other = zero, infinity
+    for first in range(0, weights.size, lanes):
+        from_one, from_other = zero, zero
+        position = first * one.size
+        for k in range(one.size):
+            center = loaded(centers, position)
+            step, other_step = (
+                difference(splat(one[k]), center),
+                difference(splat(other[k]), center),
+            )
+            from_one = multiply_add(step, step, from_one)
+            from_other = multiply_add(other_step, other_step, from_other)
+            position += lanes
+        nearest_to_one = smaller(from_one, nearest_to_one)
+        nearest_to_other = smaller(from_other, nearest_to_other)
+        weight = loaded(weights, first)
+        total_of_one = multiply_add(weight, _kernels(from_one, model), total_of_one)
+        total_of_other = multiply_add(weight, _kernels(from_other, model), total_of_other)
+    return total_of_one, nearest_to_one, total_of_other, nearest_to_other
+
+
+@inlined
+def _kernels(exponents: Any, model: Model) -> Any:
+    within = where_at_most(exponents, splat(model.cutoff), exponents, splat(model.dead))
+    power, fraction = power_parts(within, model.powers)
+    return multiply_add(power, fraction, shifted_down(power, model.shift))
 
 
 @inlined

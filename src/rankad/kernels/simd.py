@@ -174,18 +174,6 @@ def where_at_most(_: Any, x: Any, limit: Any, value: Any, otherwise: Any) -> Any
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def any_at_most(_: Any, x: Any, limit: Any) -> Any:
-    """Whether ``x <= limit`` in any lane."""
-
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        mask = builder.fcmp_ordered("<=", *args)
-        bits = ir.IntType(x.lanes)
-        return builder.icmp_unsigned("!=", builder.bitcast(mask, bits), ir.Constant(bits, 0))
-
-    return types.boolean(x, limit), emit
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def sum_of(_: Any, vector: Any) -> Any:
     """Sum over the lanes: always halves added to halves."""
     return vector.element(vector), _reduction(lambda builder, a, b: builder.fadd(a, b))
