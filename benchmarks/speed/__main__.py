@@ -26,10 +26,11 @@ def main() -> None:
     quick = parser.parse_args().quick
     repeats, n_points = (5, 20_000) if quick else (7, scoring.N_POINTS)
     sections: dict[str, Callable[[], Section]] = {
-        "batches": lambda: scoring.batches(repeats, n_points),
+        "batches": lambda: scoring.batches(repeats, n_points, n_threads=2),
+        "batches, one thread": lambda: scoring.batches(repeats, n_points, n_threads=1),
         "single rows": lambda: scoring.single_rows(repeats),
-        "limit": lambda: scoring.share_of_limit(repeats, n_points),
-        "solve": lambda: fitting.one_solve(*((1, 500) if quick else (5, fitting.N_ROWS))),
+        "limit": lambda: scoring.share_of_limit(repeats, 4 * n_points),
+        "solve": lambda: fitting.one_solve(*((1, 200) if quick else (5,))),
         "grid": lambda: fitting.grid_and_default(1 if quick else 5),
         "growth": lambda: fitting.growth(
             *((1, (10_000, 100_000)) if quick else (5, (10_000, 100_000, 1_000_000)))

@@ -1,6 +1,7 @@
 """Pictures: scoring time against batch, centers and dimension, fit time against rows."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -65,7 +66,7 @@ def against_batch(repeats: int) -> Curves:
     functions = {"RankAD": ours.score_samples, "RankAD, one row at a time": _row_by_row(scorer)}
     peers = scorers(nominal_rows(2_000, 10), 200, n_jobs=1)
     return _per_point(
-        {n: functions | peers for n in (1, 10, 100, 1_000, 10_000)},
+        dict.fromkeys((1, 10, 100, 1000, 10000), functions | peers),
         lambda n: nominal_rows(n, 10, seed=2)[:n] if n > 1 else nominal_rows(2, 10, seed=2)[:1],
         repeats,
     )
@@ -115,7 +116,7 @@ def fits_against_rows(repeats: int) -> Curves:
     for n in (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000):
         rows = nominal_rows(n, 10)
         functions = {
-            name: lambda make=make: make().fit(rows)
+            name: lambda make=make, rows=rows: make().fit(rows)
             for name, (make, largest) in makers.items()
             if n <= largest
         }
@@ -138,7 +139,7 @@ def _per_point(
     curves: dict[str, dict[int, float]] = {}
     for x, by_name in functions.items():
         points = points_of(x)
-        calls = {name: lambda f=function: f(points) for name, function in by_name.items()}
+        calls = {name: partial(function, points) for name, function in by_name.items()}
         timings = timed(calls, repeats)
         for name in by_name:
             curves.setdefault(name, {})[x] = timings.median(name) / len(points) * 1e6

@@ -22,37 +22,42 @@ def detector(n_centers: int = N_CENTERS, **params: object) -> RankAD:
     return RankAD(n_centers=n_centers, random_state=0, **params).fit(rows)
 
 
-def batches(repeats: int, n_points: int) -> Section:
+def batches(repeats: int, n_points: int, n_threads: int) -> Section:
     """All peers on one large batch."""
     points = nominal_rows(n_points, N_FEATURES, seed=1)
     ours = {
-        "RankAD": detector(n_jobs=2).score_samples,
-        "RankAD, float32": detector(n_jobs=2, dtype="float32").score_samples,
+        "RankAD": detector(n_jobs=n_threads).score_samples,
+        "RankAD, float32": detector(n_jobs=n_threads, dtype="float32").score_samples,
     }
-    peers = scorers(nominal_rows(N_TRAINING, N_FEATURES), N_CENTERS, n_jobs=2)
+    peers = scorers(nominal_rows(N_TRAINING, N_FEATURES), N_CENTERS, n_jobs=n_threads)
     functions = {name: _call(score, points) for name, score in (ours | peers).items()}
-    with threadpool_limits(2):
+    with threadpool_limits(n_threads):
         timings = timed(functions, repeats)
-    asked = {
-        "OneClassSVM": (30, 60),
-        "IsolationForest": (30, None),
-        "mean k-NN, brute force": (30, None),
-        "mean k-NN, k-d tree": (30, None),
-    }
+    threads = {1: "one thread each", 2: "two threads each, of those that can use them"}[n_threads]
     section = Section(
-        "Scoring a batch",
-        f"{n_points:,} points of {N_FEATURES} columns through the public methods, two threads each. "
+        f"Scoring a batch, {threads.split(',')[0]}",
+        f"{n_points:,} points of {N_FEATURES} columns through the public methods, {threads}. "
         f"RankAD has {N_CENTERS} centers, OneClassSVM and Nystroem as many; all are trained on "
-        f"{N_TRAINING:,} rows. Times longer than RankAD's, in float64 and in float32: medians of "
-        f"{repeats} interleaved repeats. RankAD itself scored "
-        f"{_million_per_second(timings, 'RankAD', n_points)} million points per second in float64, "
-        f"{_million_per_second(timings, 'RankAD, float32', n_points)} in float32.",
+        f"{N_TRAINING:,} rows. How many times longer than RankAD they take: medians of {repeats}. "
+        f"RankAD itself scored {_million_per_second(timings, 'RankAD', n_points)} million points "
+        "per second in float64, "
+        f"{_million_per_second(timings, 'RankAD, float32', n_points)} million in float32.",
     )
     for name in peers:
-        for ours_name, asked_of in zip(ours, asked.get(name, (None, None)), strict=True):
+        for ours_name in ours:
+            asked = _ASKED.get((name, ours_name)) if n_threads == 2 else None
             what = f"{name} against {ours_name}"
-            section.findings.append(Finding(what, timings.ratio(name, ours_name), "x", asked_of))
+            section.findings.append(Finding(what, timings.ratio(name, ours_name), "x", asked))
     return section
+
+
+_ASKED = {
+    ("OneClassSVM", "RankAD"): 30,
+    ("OneClassSVM", "RankAD, float32"): 60,
+    ("IsolationForest", "RankAD"): 30,
+    ("mean k-NN, brute force", "RankAD"): 30,
+    ("mean k-NN, k-d tree", "RankAD"): 30,
+}
 
 
 def _call(score: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> Callable[[], object]:
@@ -145,8 +150,8 @@ def share_of_limit(repeats: int, n_points: int) -> Section:
                 ]
     section.title = "The limit"
     section.how = (
-        f"`KernelExpansion` on {n_points:,} points of {N_FEATURES} columns, one core, as a share of "
-        "1 / (d / FMA + 1 / exp) kernels per second. FMA and exp are the most that this core was "
+        f"`KernelExpansion` on {n_points:,} points of {N_FEATURES} columns, one core, as a share "
+        "of 1 / (d / FMA + 1 / exp) kernels per second. FMA and exp are the most that this core was "
         f"seen to do: {'; '.join(measured)}."
     )
     return section

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+_WARM_UP_SECONDS = 0.05
+
 
 @dataclass(frozen=True)
 class Timings:
@@ -23,16 +25,27 @@ class Timings:
 
 
 def timed(functions: Mapping[str, Callable[[], object]], repeats: int) -> Timings:
-    """Run every function once to warm up, then all of them in turn, ``repeats`` times."""
-    for function in functions.values():
-        function()
+    """Run all functions in turn, ``repeats`` times.
+
+    Right before each timed run come others of the same: caches are then filled and cores awake, and
+    threads of the function before, that still spin waiting for work, have come to rest.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeats):
         for name, function in functions.items():
+            _warm_up(function)
             started = time.perf_counter()
             function()
             seconds[name].append(time.perf_counter() - started)
     return Timings(seconds)
+
+
+def _warm_up(function: Callable[[], object]) -> None:
+    started = time.perf_counter()
+    while True:
+        function()
+        if time.perf_counter() - started > _WARM_UP_SECONDS:
+            return
 
 
 def repeated(function: Callable[[], object], times: int) -> Callable[[], None]:
