@@ -4,9 +4,10 @@ BIN := .venv/bin
 # Tests run in one process per core; more threads in each would only wait for one another.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
 INSTALLED := .venv/.installed
+PEERS := .venv/.peers-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint test test-all wheel clean
+.PHONY: help setup demo lint test test-all bench bench-quick wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -33,6 +34,16 @@ test: lint  ## lint, types, layers and the fast tests
 
 test-all: test  ## the same, and slow statistics and real data (folder: RANKAD_DATA)
 	$(PYTEST) -m 'slow or data' tests
+
+$(PEERS): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+bench: $(PEERS)  ## speed beside the peers, into docs/benchmarks.md (half an hour, a quiet machine)
+	$(BIN)/python benchmarks/speed
+
+bench-quick: $(PEERS)  ## the same, smaller and printed only (three minutes)
+	$(BIN)/python benchmarks/speed --quick
 
 wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment
 	rm -rf dist .wheel-venv

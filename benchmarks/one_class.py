@@ -33,9 +33,9 @@ class Split:
         return np.arange(len(self.test)) < len(self.nominal)
 
 
-def set_names() -> list[str]:
-    """Names of all sets in the data folder."""
-    return sorted(path.stem for path in _folder().glob("*/*.npz"))
+def set_names(collection: str = "*") -> list[str]:
+    """Names of the sets in the data folder: all, or those of one collection in it."""
+    return sorted(path.stem for path in _folder().glob(f"{collection}/*.npz"))
 
 
 def load_split(name: str, seed: int, n_train: int = 2000, n_test: int = 10_000) -> Split:

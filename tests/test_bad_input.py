@@ -70,8 +70,11 @@ def test_no_rows_left_to_train_on_is_refused(rng):
 
 def test_more_rows_than_the_kernel_matrix_allows_are_refused_with_advice(rng, monkeypatch):
     monkeypatch.setattr("rankad.detector.MAX_KERNEL_ROWS", 100)
-    with pytest.raises(ValueError, match=r"at most 100 are taken. Set n_centers='auto'"):
+    with pytest.raises(ValueError, match=r"at most 100 are taken. Set n_centers to 'auto'"):
         fitted(rng.normal(size=(200, 2)), n_centers=None)
+    with pytest.raises(ValueError, match="all of them centers"):
+        fitted(rng.normal(size=(200, 2)), n_centers=150)
+    assert fitted(rng.normal(size=(200, 2)), n_centers=20).expansion_.n_centers == 20
 
 
 def test_one_feature_works(rng):

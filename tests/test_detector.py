@@ -264,6 +264,31 @@ def test_the_lean_scorer_passes_nan_on_and_takes_infinity_as_far(detector):
     assert scorer.p_value(strange[1]) == detector.reference_.smallest_alpha
 
 
+def test_the_lean_scorer_passes_nan_on_whatever_the_scaler(nominal):
+    detector = RankAD(scaler=MinMaxScaler(), random_state=0).fit(nominal)
+    strange = np.array([[0.0, np.nan, 0.0], [0.0, np.inf, 0.0], [0.0, 0.0, 0.0]])
+    p = detector.scorer_.p_values(strange)
+    assert_array_equal(np.isnan(p), [True, True, False])
+    assert_array_equal([detector.scorer_.p_value(row) for row in strange], p)
+    assert_array_equal(detector.scorer_(strange)[2:], detector.score_samples(strange[2:]))
+
+
+def test_float32_that_cannot_hold_the_rows_is_not_used(nominal):
+    with pytest.warns(UserWarning, match="Scoring stays in float64"):
+        detector = RankAD(dtype="float32", scaler=None, sigma=1e-6, random_state=0).fit(
+            nominal * 1e13
+        )
+    assert detector.expansion_.centers.dtype == np.float64
+
+
+@pytest.mark.parametrize("params", [{"n_levels": None}, {"min_rank_gap": 0.3}, {"loss": "hinge"}])
+def test_few_centers_go_with_the_papers_other_choices(params, nominal, new):
+    few, everything = (
+        RankAD(n_centers=n, random_state=0, **params).fit(nominal) for n in (60, None)
+    )
+    assert spearmanr(few.score_samples(new), everything.score_samples(new))[0] > 0.9
+
+
 def test_the_lean_scorer_follows_calibration(detector, new, rng):
     scorer = detector.scorer_
     before = scorer.p_values(new)
@@ -475,6 +500,13 @@ def test_the_number_of_centers_can_be_chosen(nominal, new):
     assert_allclose(everything.sigma_, everything.mean_neighbor_distance_ / 2)
 
 
+@pytest.mark.parametrize("n_centers", [179, 170, 120])
+def test_sigma_does_not_collapse_where_most_rows_are_centers(nominal, n_centers):
+    few = RankAD(n_centers=n_centers, random_state=0).fit(nominal)
+    everything = RankAD(n_centers=None, random_state=0).fit(nominal)
+    assert_allclose(few.sigma_, everything.sigma_, rtol=0.2)
+
+
 def test_few_centers_tie_sigma_to_their_distance(nominal):
     coarse, fine = (RankAD(n_centers=n, random_state=0).fit(nominal) for n in (10, 60))
     assert coarse.sigma_ > 1.5 * fine.sigma_
@@ -492,6 +524,7 @@ def test_auto_takes_all_rows_up_to_its_number(nominal, monkeypatch):
 def test_wide_kernels_are_pruned_unless_all_rows_are_asked_for(nominal, new):
     params = {"sigma": 30.0, "C": 1.0, "random_state": 0}
     pruned, whole = (RankAD(n_centers=n, **params).fit(nominal) for n in ("auto", None))
+    new = np.clip(new, -9.0, 9.0)  # within reach of the centers
     assert pruned.expansion_.n_centers < whole.expansion_.n_centers / 3
     change = np.abs(pruned.score_samples(new) - whole.score_samples(new)).max()
     assert 0.0 < change <= pruned.pruning_error_
@@ -511,7 +544,12 @@ def test_cross_validation_uses_as_many_centers_as_the_fit(nominal):
         n_centers=20, C="cv", sigma="cv", Cs=[0.01, 1.0], sigmas=[0.5, 2.0], random_state=0
     ).fit(nominal)
     assert detector.expansion_.n_centers <= 20
-    assert len(detector.cv_results_["params"]) == 4
+    everything = RankAD(
+        n_centers=None, C="cv", sigma="cv", Cs=[0.01, 1.0], sigmas=[0.5, 2.0], random_state=0
+    ).fit(nominal)
+    few, all_rows = (d.cv_results_["mean_test_score"] for d in (detector, everything))
+    assert few.shape == (4,)
+    assert (few != all_rows).all()
 
 
 @pytest.mark.parametrize("n_centers", [0, -3, 2.5, "all"])

@@ -43,8 +43,8 @@ MODULES = {
     "datasets": "CorruptDatasetError Dataset DownloadError MissingDatasetError NormalMixture "
     "UnknownDatasetError cache_folder load mulcross names perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
-    "kernels": "CenterFeatures FarField KernelExpansion Pursuit distances_between effective_rank "
-    "gaussian_gram kmeans_centers mean_center_distance pursue",
+    "kernels": "CenterFeatures FarField KernelExpansion Pursuit center_distances distances_between "
+    "effective_rank gaussian_gram kmeans_centers mean_center_distance pursue",
     "metrics": "auc average_precision excess_mass_curve mass_volume_curve pairwise_disagreement "
     "partial_auc power",
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "

@@ -8,7 +8,7 @@ import time
 import pytest
 import threadpoolctl
 
-from rankad._threads import in_threads, share_out
+from rankad._threads import in_threads, one_thread_each, share_out
 
 
 def squares_up_to(n):
@@ -117,3 +117,28 @@ def test_what_fails_in_shared_work_is_raised_and_ends_it(n_jobs):
 
 def test_no_work_is_no_work():
     share_out(lambda item: pytest.fail("nothing to do"), [], n_jobs=2)
+
+
+def test_the_limit_on_threads_is_taken_away_whoever_else_wanted_it():
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        is_in, may_leave = threading.Event(), threading.Event()
+
+        def want_it_too():
+            with one_thread_each():
+                is_in.set()
+                may_leave.wait(30)
+
+        other = threading.Thread(target=want_it_too)
+        with one_thread_each():
+            assert _blas_threads() == {1}
+            other.start()
+            assert is_in.wait(30)
+        assert _blas_threads() == {2}
+        may_leave.set()
+        other.join()
+        assert _blas_threads() == {2}
+
+
+def _blas_threads():
+    pools = threadpoolctl.threadpool_info()
+    return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}

@@ -19,7 +19,10 @@ N_FEATURES, N_CENTERS, N_TRAINING, N_POINTS = 10, 200, 2_000, 80_000
 def detector(n_centers: int = N_CENTERS, **params: object) -> RankAD:
     """Our detector with so many centers, trained on the peers' rows."""
     rows = nominal_rows(4 * N_TRAINING // 3, N_FEATURES)
-    return RankAD(n_centers=n_centers, random_state=0, **params).fit(rows)
+    fitted = RankAD(n_centers=n_centers, random_state=0, **params).fit(rows)
+    if fitted.expansion_.centers.dtype != params.get("dtype", "float64"):
+        raise RuntimeError("The detector fell back to float64.")
+    return fitted
 
 
 def batches(repeats: int, n_points: int, n_threads: int) -> Section:
@@ -151,8 +154,8 @@ def share_of_limit(repeats: int, n_points: int) -> Section:
     section.title = "The limit"
     section.how = (
         f"`KernelExpansion` on {n_points:,} points of {N_FEATURES} columns, one core, as a share "
-        "of 1 / (d / FMA + 1 / exp) kernels per second. FMA and exp are the most that this core was "
-        f"seen to do: {'; '.join(measured)}."
+        "of 1 / (d / FMA + 1 / exp) kernels per second. FMA and exp are the most that this core "
+        f"was seen to do: {'; '.join(measured)}."
     )
     return section
 

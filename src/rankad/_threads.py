@@ -1,12 +1,12 @@
 """Work shared between threads: compiled loops and BLAS run without the interpreter lock."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
-from threading import Event, Thread
-from typing import Any, TypeVar
+from threading import Event, Lock, Thread
+from typing import TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
@@ -17,7 +17,7 @@ Piece = TypeVar("Piece")
 
 def in_threads(
     function: Callable[[Item], Iterable[Piece]], items: Sequence[Item], n_jobs: int | None
-) -> Iterator[list[Piece]]:
+) -> Generator[list[Piece]]:
     """Lists of the pieces that the function yields for each item, in the items' order.
 
     ``n_jobs`` is understood as joblib does. Each thread has one thread of BLAS to itself: more of
@@ -42,7 +42,7 @@ def in_threads(
                 break
         return pieces
 
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as executor:
+    with one_thread_each(), ThreadPoolExecutor(n_threads) as executor:
         futures = [executor.submit(pieces_of, item) for item in items]
         try:
             yield from (future.result() for future in futures)
@@ -84,14 +84,25 @@ def share_out(function: Callable[[Item], None], items: Sequence[Item], n_jobs: i
         raise failures[0]
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """While it lasts, BLAS uses one thread for each call.
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """While it lasts, BLAS and OpenMP use one thread for each call.
 
     For products so small that sharing one among threads costs more than it saves, and on a busy
-    machine many times more.
+    machine many times more; and for OpenMP, whose threads do not survive a fork. The limit is the
+    whole process's: whoever comes first sets it and takes it away again, others meanwhile need not.
     """
-    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limit
+    if not _limit_is_set.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1):
+            yield
+    finally:
+        _limit_is_set.release()
+
+
+_limit_is_set = Lock()
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -93,9 +94,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     C : float, "rule" or "cv", default="rule"
         Weight of the loss. The rule is 8 / n.
     sigma : float, "rule" or "cv", default="rule"
-        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is the mean
-        distance to the nearest center or, with all rows as centers, half the mean distance to the K
-        nearest neighbors.
+        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is half the
+        mean distance to the K nearest neighbors or, if larger, the mean distance to the nearest
+        center.
     Cs, sigmas : array-like, optional
         Grids for "cv"; by default the paper's 13 values of C and 21 widths, 2^-10 to 2^10 times the
         mean distance to the K nearest neighbors.
@@ -125,10 +126,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int, default=100
         Most Newton steps of one solve.
     n_jobs : int, optional
-        Threads for cross-validation and for the neighbor search.
+        Threads for cross-validation, the neighbor search, and scoring large batches.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows, the folds, and the rows that stand for all where they are very many
-        (see `neighbor_search_`).
+        Draws the held-out rows, the folds, the centers, and the rows that stand for all where they
+        are very many (see `neighbor_search_`).
     verbose : bool or int, default=False
         Report progress: to the logger "rankad", or on standard error if nobody listens there, on a
         terminal as a bar.
@@ -141,7 +142,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     scorer_ : Scorer
         Scores and p-values without the checks of the methods: one row in microseconds.
     pruning_error_ : float
-        The most that any score changed when centers were left out for a wide kernel; mostly 0.
+        The most that a score changed, anywhere within reach of the centers, when some of them were
+        left out for a wide kernel; mostly 0.
     scaler_ : transformer
         The fitted scaler.
     reference_ : ReferenceScores
@@ -279,6 +281,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         return cls(**(published | params))
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+        self._require_memory(len(rows))
         self.scaler_ = fitted_scaler(self.scaler, rows)
         points = scaled(self.scaler_, rows)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
@@ -303,7 +306,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         expansion = ranker.expansion
         self.pruning_error_ = 0.0
         if self.n_centers is not None:
-            expansion, self.pruning_error_ = pruned(ranker, problem, self._most_centers)
+            expansion, self.pruning_error_ = pruned(ranker, problem)
         columns = shift_and_scale(self.scaler_, rows.shape[1])
         self.expansion_ = expansion if columns is None else expansion.on_columns(*columns)
 
@@ -335,7 +338,11 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         noise = np.random.RandomState(0).normal(size=points.shape)
         points = points + self.mean_neighbor_distance_ / np.sqrt(points.shape[1]) * noise
         on_points = replace(self.expansion_, offset=None, scale=None)
-        scores, narrow_scores = on_points(points), on_points.astype(np.float32)(points)
+        scores = on_points(points)
+        try:
+            narrow_scores = on_points.astype(np.float32)(points)
+        except ValueError:  # float32 cannot hold the coordinates
+            narrow_scores = np.zeros_like(scores)
         p = HeldOutScores.of(scores).p_values(scores)
         narrow_p = HeldOutScores.of(narrow_scores).p_values(narrow_scores)
         change = np.abs(p - narrow_p).max()
@@ -368,31 +375,35 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _centers(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray | None:
         """Centers of the kernels, or None where all rows are candidates."""
-        if self.n_centers is None and len(points) > MAX_KERNEL_ROWS:
-            raise ValueError(
-                f"{len(points)} rows to train on need a kernel matrix of "
-                f"{8e-9 * len(points) ** 2:.0f} GB; at most {MAX_KERNEL_ROWS} are taken. Set "
-                "n_centers='auto' or a number, or fit on a random sample."
-            )
         if len(points) <= self._most_centers:
             return None
         logger.info("choosing %d centers among %d rows", self._most_centers, len(points))
-        return kmeans_centers(points, self._most_centers, rng)
+        return kmeans_centers(points, int(self._most_centers), rng)
 
     @property
-    def _most_centers(self) -> int:
+    def _most_centers(self) -> float:
         if self.n_centers is None:
-            return MAX_KERNEL_ROWS
+            return inf
         return AUTO_CENTERS if self.n_centers == "auto" else int(self.n_centers)
+
+    def _require_memory(self, n_rows: int) -> None:
+        if MAX_KERNEL_ROWS < n_rows <= self._most_centers:
+            raise ValueError(
+                f"{n_rows} rows to train on, all of them centers, need a kernel matrix of "
+                f"{8e-9 * n_rows**2:.0f} GB; at most {MAX_KERNEL_ROWS} are taken. Set n_centers to "
+                "'auto' or a smaller number, or fit on a random sample."
+            )
 
     def _rule_sigma(
         self, points: FloatArray, centers: FloatArray | None, rng: np.random.RandomState
     ) -> float:
-        """The rule's width: for few centers it is tied to how far points are from them."""
-        if centers is not None:
-            width = mean_center_distance(points, centers, rng)
-            if width > 0.0:  # else the centers are all the distinct rows there are
-                return width
+        """The rule's width: that for all rows or, if larger, how far rows are from the centers.
+
+        Where there are hardly more rows than centers most rows are centers, at distance 0.
+        """
+        width = 0.0 if centers is None else mean_center_distance(points, centers, rng)
+        if width > self.mean_neighbor_distance_ / 2.0:
+            return width
         return rule_sigma(self.mean_neighbor_distance_)
 
     def _choose(

@@ -176,22 +176,27 @@ def _fit_on_centers(
     return Ranker(expansion, solution)
 
 
-def pruned(ranker: Ranker, problem: RankSVM, n_most: int) -> tuple[KernelExpansion, float]:
+def pruned(ranker: Ranker, problem: RankSVM) -> tuple[KernelExpansion, float]:
     """The ranker's function with fewer centers, where its kernels are so wide that they overlap.
 
-    Returned with a bound on how much any score changed: at most 2% of the standard deviation of
-    the training scores. Where at most half of the centers, or ``n_most``, do not suffice for that,
-    the expansion stays as it is.
+    Returned with a bound on how much the kernel sum changed at any point: at most 2% of the
+    standard deviation of the training scores. Where half of the centers do not suffice for that, or
+    do not reach all the others, beyond which the far field would begin too early, the expansion
+    stays as it is. So it does without an anchor: there it may rest on differences of nearly equal
+    kernels, of which a plain sum keeps too few digits.
     """
     expansion = ranker.expansion
-    n_most = min(n_most, expansion.n_centers // 2)
+    n_most = expansion.n_centers // 2
     distances = distances_between(expansion.centers, expansion.centers)
     gram = gaussian_gram(distances, expansion.sigma)
-    if n_most == 0 or effective_rank(gram) > n_most / 2:
+    if expansion.far_field is None or n_most == 0 or effective_rank(gram) > n_most / 2:
         return expansion, 0.0
     tolerance = _PRUNING_TOLERANCE * float(ranker.solution.scores.std())
     found = pursue(gram, expansion.weights, tolerance=tolerance, n_most=n_most)
     if found is None:
+        return expansion, 0.0
+    to_picked = distances[:, found.picked].min(axis=1) / expansion.sigma
+    if to_picked.max() > expansion.far_field.radius / 2.0:
         return expansion, 0.0
     fewer = KernelExpansion(
         centers=expansion.centers[found.picked],

@@ -17,8 +17,9 @@ class Scorer:
 
     For services and streams: the same numbers as the detector's, to the last bit, without the
     checks of its methods. Rows are float64 arrays with the columns of ``fit``, in that order. A row
-    with NaN gets NaN, an infinite one the score of a very far point. Frozen: a detector that is
-    fitted or calibrated again has a new one.
+    with NaN gets NaN. An infinite one gets the score of a very far point, or NaN where the scaler
+    is more than a shift and a scale of each column. Frozen: a detector that is fitted or calibrated
+    again has a new one.
 
     Examples
     --------
@@ -38,7 +39,15 @@ class Scorer:
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row, shape ``(n,)``; higher = more nominal."""
-        return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
+        if takes_rows(self.expansion):
+            return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
+        is_finite = np.isfinite(rows).all(axis=1)
+        scores = np.full(len(rows), np.nan)
+        if is_finite.any():
+            scores[is_finite] = expansion_scores(
+                self.expansion, self.scaler, rows[is_finite], n_jobs
+            )
+        return scores
 
     def p_values(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """p-value of each row, shape ``(n,)``; small = anomalous."""
@@ -50,15 +59,16 @@ class Scorer:
 
     def score(self, row: FloatArray) -> float:
         """Score of one row, shape ``(n_features,)``."""
-        return self.expansion.score(self._columns(row))
+        if takes_rows(self.expansion):
+            return self.expansion.score(row)
+        return float(self(np.asarray(row)[None])[0])
 
     def p_value(self, row: FloatArray) -> float:
         """p-value of one row, shape ``(n_features,)``."""
-        n_at_most = self.expansion.rank(self._columns(row), self.reference.scores)
-        return self.reference.p_value(n_at_most) if n_at_most >= 0 else np.nan
-
-    def _columns(self, row: FloatArray) -> FloatArray:
-        return row if takes_rows(self.expansion) else scaled(self.scaler, row[None])[0]
+        if takes_rows(self.expansion):
+            n_at_most = self.expansion.rank(row, self.reference.scores)
+            return self.reference.p_value(n_at_most) if n_at_most >= 0 else np.nan
+        return float(self.p_values(np.asarray(row)[None])[0])
 
 
 def takes_rows(expansion: KernelExpansion) -> bool:

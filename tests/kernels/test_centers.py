@@ -39,6 +39,8 @@ def test_centers_of_many_rows_come_from_a_sample_and_are_reproducible(rng, monke
     points = rng.normal(size=(5000, 2))
     one, other = (kmeans_centers(points, 4, np.random.RandomState(3)) for _ in range(2))
     assert_array_equal(one, other)
+    monkeypatch.setattr("rankad.kernels.centers._LEAST_SAMPLE", 5000)
+    assert np.abs(one - kmeans_centers(points, 4, np.random.RandomState(3))).max() > 1e-6
 
 
 def test_the_mean_center_distance_is_the_obvious_one(rng, seed):

@@ -1,3 +1,4 @@
+import copy
 import pickle
 from dataclasses import FrozenInstanceError, replace
 
@@ -81,7 +82,8 @@ def test_any_number_of_centers_and_features(n_centers, n_features, dtype, rng):
     points = rng.normal(size=(20, n_features))
     slow = oracles.kernel_expansion(points, centers, weights, 1.3)
     g = KernelExpansion(centers, weights, 1.3).astype(dtype)
-    assert_allclose(g(points), slow, rtol=1e-3, atol=1e-13 if dtype == "float64" else 1e-4)
+    tolerance = {"float64": 1e-13, "float32": 1e-5}[dtype] * np.abs(weights).sum()
+    assert_allclose(g(points), slow, rtol=0.0, atol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -98,6 +100,50 @@ def test_skipping_centers_out_of_reach_changes_no_bit(is_far, dtype, rng, monkey
     assert_array_equal(skipping(points), taking_all(points))
     slow = oracles.kernel_expansion(points, centers, weights, 1.0, False, far_field)
     assert_allclose(skipping(points), slow, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_without_a_far_field_narrow_kernels_are_summed_rightly(centered, rng):
+    centers, weights = rng.uniform(size=(1200, 1)), rng.normal(size=1200)
+    g = KernelExpansion(centers, weights - weights.mean(), 1e-3, centered)
+    assert (g._model.lower.size == 0) == centered
+    points = rng.uniform(-0.5, 1.5, size=(200, 1))
+    slow = oracles.kernel_expansion(points, centers, g.weights, 1e-3, centered)
+    assert_allclose(g(points), slow, atol=1e-10)
+
+
+def test_a_far_field_of_any_radius_leaves_no_ties_within(rng):
+    g = KernelExpansion(np.zeros((1, 1)), np.ones(1), 1.0, far_field=FarField(10.0, 0.0))
+    assert (np.diff(g(np.linspace(0.0, 30.0, 200)[:, None])) < 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_rows_in_any_form_score_the_same(expansion, dtype, rng):
+    points = rng.normal(size=(50, 3)).astype(dtype)
+    scores = expansion(points.astype(np.float64))
+    read_only = points.copy()
+    read_only.setflags(write=False)
+    for form in (
+        points,
+        read_only,
+        np.asfortranarray(points),
+        np.repeat(points, 2, axis=1)[:, ::2],
+    ):
+        assert_array_equal(expansion(form), scores)
+        assert_array_equal([expansion.score(row) for row in form], scores)
+
+
+@pytest.mark.parametrize(
+    ("offset", "scale", "message"),
+    [
+        (np.zeros(2), np.ones(3), r"offset must have shape \(3,\); got \(2,\)"),
+        (np.zeros(3), np.ones((1, 3)), "scale must have shape"),
+        (np.zeros(3), np.array([1.0, 0.0, 1.0]), "scale must be positive"),
+    ],
+)
+def test_offset_and_scale_must_fit_the_columns(expansion, offset, scale, message):
+    with pytest.raises(ValueError, match=message):
+        expansion.on_columns(offset, scale)
 
 
 def test_without_a_far_field_no_center_is_out_of_reach_before_its_kernel_underflows(rng):
@@ -182,6 +228,8 @@ def test_an_expansion_is_frozen_and_pickles(expansion, rng):
     with pytest.raises(ValueError, match="read-only"):
         expansion.weights[0] = 1.0
     points = rng.normal(size=(5, 3))
-    assert_array_equal(pickle.loads(pickle.dumps(expansion))(points), expansion(points))
+    for twin in (pickle.loads(pickle.dumps(expansion)), copy.deepcopy(expansion)):
+        assert_array_equal(twin(points), expansion(points))
+        assert not twin.centers.flags.writeable
     assert expansion.n_centers == 40
     assert repr(expansion) == "KernelExpansion(40 centers, 3 features, sigma=0.8, float64)"

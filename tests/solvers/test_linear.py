@@ -26,6 +26,7 @@ def test_the_projected_hessian_is_the_hessian_between_features(
     kind, loss, anchor, features, rng, monkeypatch
 ):
     monkeypatch.setattr("rankad.solvers.projection._BATCH", 7)
+    monkeypatch.setattr("rankad.solvers.pairwise.MANY_BLOCKS", 10**9)
     local = LOSSES[loss](preferences_of(kind, rng), anchor).at(rng.normal(size=150))
     expected = features.T @ local.hessian_product(features)
     scale = np.abs(expected).max()
@@ -85,6 +86,25 @@ def test_a_sample_as_preconditioner_leads_to_the_same_minimum(loss, anchor, rng,
     by_sample = minimize_linear(problem, features, 1e-4, tol=1e-8)
     assert_allclose(by_sample.objective, directly.objective, rtol=1e-9)
     assert_allclose(by_sample.scores, directly.scores, atol=1e-4)
+
+
+def test_many_blocks_are_projected_by_columns_and_few_by_sweeps(features, rng, monkeypatch):
+    local = PairwiseSquaredHinge(preferences_of("gaps", rng), 0.5).at(rng.normal(size=150))
+    by_columns = local.projected_hessian(features)
+    monkeypatch.setattr("rankad.solvers.pairwise.MANY_BLOCKS", 10**9)
+    assert_allclose(by_columns, local.projected_hessian(features), rtol=1e-10, atol=1e-8)
+    assert_array_equal(by_columns, by_columns.T)
+
+
+def test_the_unit_of_the_weights_does_not_change_the_share_of_a_sample(rng):
+    levels = rng.integers(1, 4, size=100)
+    factors = [
+        PairwiseSquaredHinge(level_preferences(levels, lambda a, b, u=u: u), 1.0).sampled(
+            np.arange(0, 100, 2)
+        )[1]
+        for u in (1.0, 1e-6)
+    ]
+    assert_allclose(factors[0], factors[1])
 
 
 @pytest.mark.parametrize("loss", sorted(LOSSES))

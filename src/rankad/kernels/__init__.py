@@ -1,6 +1,11 @@
 """Gaussian kernels: matrices and centers for training, a frozen expansion for scoring."""
 
-from rankad.kernels.centers import CenterFeatures, kmeans_centers, mean_center_distance
+from rankad.kernels.centers import (
+    CenterFeatures,
+    center_distances,
+    kmeans_centers,
+    mean_center_distance,
+)
 from rankad.kernels.expansion import FarField, KernelExpansion
 from rankad.kernels.gram import distances_between, gaussian_gram
 from rankad.kernels.pursuit import Pursuit, effective_rank, pursue
@@ -10,6 +15,7 @@ __all__ = [
     "FarField",
     "KernelExpansion",
     "Pursuit",
+    "center_distances",
     "distances_between",
     "effective_rank",
     "gaussian_gram",

@@ -34,8 +34,8 @@ class CenterBlocks:
     upper: FloatArray
 
     @classmethod
-    def of(cls, centers: FloatArray, weights: FloatArray, cutoff: float) -> "CenterBlocks":
-        """Lay out centers, given in units in which kernels beyond ``cutoff``, squared, are 0.
+    def of(cls, centers: FloatArray, weights: FloatArray, reach: float) -> "CenterBlocks":
+        """Lay out centers whose kernels are 0 at squared distances beyond ``reach``.
 
         The boxes are kept only where they pay: where many blocks are out of reach.
         """
@@ -45,7 +45,7 @@ class CenterBlocks:
         block_weights = np.zeros(len(in_blocks) * lanes, dtype=weights.dtype)
         block_weights[: len(order)] = weights[order]
         lower, upper = in_blocks.min(axis=1), in_blocks.max(axis=1)
-        if not _boxes_pay(centers, lower, upper, cutoff):
+        if not _boxes_pay(centers, lower, upper, reach):
             lower = upper = np.empty((0, centers.shape[1]), dtype=centers.dtype)
         return cls(
             weights=_aligned(block_weights),
@@ -75,13 +75,15 @@ def neighborly_order(points: FloatArray, block: int) -> IntArray:
     return np.concatenate(finished)
 
 
-def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, cutoff: float) -> bool:
-    if len(lower) < 2 * lanes_of(centers.dtype):
+def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, reach: float) -> bool:
+    if len(lower) < 2 * lanes_of(centers.dtype) or reach == np.inf:
         return False
     probes = centers[:: -(-len(centers) // _N_PROBES)]
-    gaps = np.maximum(lower - probes[:, None, :], probes[:, None, :] - upper)
-    bounds = (np.maximum(gaps, 0) ** 2).sum(axis=2)
-    return bool((bounds <= cutoff).mean() <= _PAYING_SHARE)
+    shares = []
+    for probe in probes:
+        gaps = np.maximum(np.maximum(lower - probe, probe - upper), 0)
+        shares.append(np.mean((gaps**2).sum(axis=1) <= reach))
+    return bool(np.mean(shares) <= _PAYING_SHARE)
 
 
 def filled_blocks(centers: FloatArray) -> FloatArray:

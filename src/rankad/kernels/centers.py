@@ -6,6 +6,7 @@ from math import sqrt
 import numpy as np
 
 from rankad._progress import track
+from rankad._threads import one_thread_each
 from rankad._typing import FloatArray
 from rankad.kernels.blocks import by_feature, filled_blocks
 from rankad.kernels.fused import fill_kernels
@@ -38,14 +39,13 @@ def kmeans_centers(points: FloatArray, n_centers: int, rng: np.random.RandomStat
     """
     # Imported here: it costs a quarter of a second, and only large data need it.
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     sample = _sample(points, n_centers, rng)
     distinct = np.unique(sample, axis=0)
     if len(distinct) <= n_centers:
         return distinct
     # OpenMP's threads do not survive a fork: a forked process that started them would hang.
-    with threadpool_limits(1):
+    with one_thread_each():
         kmeans = KMeans(n_centers, n_init=1, max_iter=_MAX_ITER, random_state=rng).fit(sample)
     return np.unique(kmeans.cluster_centers_.astype(np.float64), axis=0)
 
@@ -54,13 +54,17 @@ def mean_center_distance(
     points: FloatArray, centers: FloatArray, rng: np.random.RandomState
 ) -> float:
     """Mean distance of a point to its nearest center, over a sample of the points."""
-    sample = _sample(points, len(centers), rng)
+    return float(center_distances(_sample(points, len(centers), rng), centers).mean())
+
+
+def center_distances(points: FloatArray, centers: FloatArray) -> FloatArray:
+    """Distance of each point to its nearest center."""
     block = max(1, _BLOCK_ENTRIES // len(centers))
     nearest = [
-        distances_between(sample[start : start + block], centers).min(axis=1)
-        for start in range(0, len(sample), block)
+        distances_between(points[start : start + block], centers).min(axis=1)
+        for start in range(0, len(points), block)
     ]
-    return float(np.concatenate(nearest).mean())
+    return np.concatenate([*nearest, np.empty(0)])
 
 
 def _sample(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> FloatArray:

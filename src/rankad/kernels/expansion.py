@@ -22,9 +22,10 @@ DEAD_KERNEL = 1e-6
 #: Multiplications for one thread at a time: about two milliseconds of them.
 _OPERATIONS_PER_PART = 10_000_000
 
-#: Kernels below 2^-60 (1e-18) count as 0 where a far field continues the sum: a point is scored by
-#: the sum only if one of its kernels is at least `DEAD_KERNEL`, beside which they are nothing.
-_CUTOFF = 60.0
+#: Where a far field continues the sum, a point is scored by the sum only if a center is within its
+#: radius; kernels 2^-40 times (1e-12) as large as at the radius are nothing beside that one's, and
+#: count as 0.
+_BEYOND_FAR = 40.0
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,15 @@ class KernelExpansion:
                 f"sigma={self.sigma} is too small for centers as large as "
                 f"{np.abs(self.centers).max():.3g}: distances overflow {self.centers.dtype}."
             )
+        for name in ("offset", "scale"):
+            array = getattr(self, name)
+            if array is not None and array.shape != (self.n_features,):
+                raise ValueError(f"{name} must have shape ({self.n_features},); got {array.shape}.")
+        if self.scale is not None and not (self.scale > 0.0).all():
+            raise ValueError("scale must be positive.")
+        self._freeze()
+
+    def _freeze(self) -> None:
         for name in ("centers", "weights", "offset", "scale"):
             array = getattr(self, name)
             if array is not None:
@@ -132,6 +142,10 @@ class KernelExpansion:
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._freeze()
+
     def __call__(self, points: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row of ``points``, shape ``(n,)``; higher is more nominal.
 
@@ -140,11 +154,11 @@ class KernelExpansion:
         """
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise ValueError(f"Points must have shape (n, {self.n_features}); got {points.shape}.")
-        rows = np.ascontiguousarray(points, dtype=np.float64)
-        scores = np.empty(len(rows), dtype=self.centers.dtype)
+        scores = np.empty(len(points), dtype=self.centers.dtype)
+        model = self._model
         share_out(
-            lambda part: fill_scores(scores[part], rows[part], self._model),
-            self._parts(len(rows)),
+            lambda part: fill_scores(scores[part], _plain(points[part]), model),
+            self._parts(len(points)),
             n_jobs,
         )
         return scores
@@ -181,7 +195,7 @@ class KernelExpansion:
         return replace(self, offset=offset, scale=scale)
 
     def _row(self, point: FloatArray) -> FloatArray:
-        row = np.ascontiguousarray(point, dtype=np.float64)
+        row = _plain(np.asarray(point))
         if row.shape != (self.n_features,):
             raise ValueError(f"A point must have shape ({self.n_features},); got {row.shape}.")
         return row
@@ -189,13 +203,18 @@ class KernelExpansion:
     @cached_property
     def _model(self) -> Model:
         far = self.far_field
-        cutoff = dead_exponent(self.centers.dtype) if far is None else _CUTOFF
-        blocks = CenterBlocks.of(self._center_coordinates, self.weights, cutoff)
+        far_exponent = np.inf if far is None else far.radius**2 * LOG2_E
+        cutoff = min(far_exponent + _BEYOND_FAR, dead_exponent(self.centers.dtype))
+        blocks = CenterBlocks.of(
+            self._center_coordinates,
+            self.weights,
+            # Out of reach a centered kernel is -1, not 0: no center may be skipped.
+            reach=np.inf if self.centered else cutoff,
+        )
         ones = np.ones(self.n_features)
-        scale = ones if self.scale is None else self.scale
         return Model(
-            offset=0.0 * ones if self.offset is None else self.offset,
-            factor=self._units / scale,
+            offset=0.0 * ones if self.offset is None else self.offset.copy(),
+            factor=self._units / (ones if self.scale is None else self.scale),
             centers=blocks.centers,
             weights=blocks.weights,
             lower=blocks.lower,
@@ -205,7 +224,7 @@ class KernelExpansion:
             limit=self._scalar(self._coordinate_limit),
             cutoff=self._scalar(cutoff),
             dead=self._scalar(dead_exponent(self.centers.dtype)),
-            far=self._scalar(np.inf if far is None else far.radius**2 * LOG2_E),
+            far=self._scalar(far_exponent),
             floor=self._scalar(0.0 if far is None else far.floor),
             slope=self._scalar(1.0 / LOG2_E),
         )
@@ -230,3 +249,11 @@ class KernelExpansion:
 
     def _scalar(self, value: float) -> Any:
         return self.centers.dtype.type(value)
+
+
+def _plain(array: FloatArray) -> FloatArray:
+    """The array as the compiled functions know it: others would be compiled for anew."""
+    flags = array.flags
+    if array.dtype == np.float64 and flags.c_contiguous and flags.writeable:
+        return array
+    return np.array(array, dtype=np.float64, order="C")

@@ -47,7 +47,7 @@ def pursue(
     """Write ``g = sum_j weights_j k(c_j, .)`` with at most ``n_most`` of its centers c_j.
 
     ``gram`` is the kernel matrix of the centers. None where so few do not come within
-    ``tolerance``.
+    ``tolerance``, and where g itself is not above it.
 
     >>> line = np.linspace(0.0, 1.0, 50)
     >>> gram = np.exp(-np.subtract.outer(line, line) ** 2 / 25)
@@ -78,11 +78,16 @@ def pursue(
         squared_error -= coordinate**2
         picked.append(best)
         coordinates.append(coordinate)
+    if not picked:
+        return None
     indices = np.array(picked, dtype=np.int64)
     triangle = newton[: len(picked), indices].T
     new_weights = scipy.linalg.solve_triangular(triangle, coordinates, lower=True, trans="T")
-    # Summed up step by step, the error would be as good as its roundings; so it is taken afresh.
+    # Summed up step by step, the error would be as good as its roundings; so it is taken afresh,
+    # with what rounding may hide.
     change = weights.copy()
     change[indices] -= new_weights
-    error_bound = sqrt(max(float(change @ gram @ change), 0.0))
+    magnitude = np.abs(change)
+    rounding = np.finfo(np.float64).eps * float(magnitude @ gram @ magnitude)
+    error_bound = sqrt(max(float(change @ gram @ change), 0.0) + rounding)
     return Pursuit(indices, new_weights, error_bound) if error_bound <= 2.0 * tolerance else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from rankad._typing import FloatArray
-from rankad.kernels import CenterFeatures, distances_between
+from rankad.kernels import CenterFeatures
 from rankad.preferences import Preferences
 from rankad.ranker import RankSVM
 from rankad.solvers import Solution
@@ -74,9 +74,9 @@ class CenterBasis:
         test: FloatArray,
         centers: FloatArray,
         sigma: float,
+        nearest: FloatArray,
     ) -> None:
-        self.problem = problem
-        self.nearest = distances_between(test, centers).min(axis=1) / sigma
+        self.problem, self.nearest = problem, nearest
         self._features = CenterFeatures.of(centers, sigma)
         self._train, self._held_out = self._features(train), self._features(test)
 

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from rankad._threads import in_threads
 from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad._warnings import warn_user
 from rankad.exceptions import ConvergenceWarning
-from rankad.kernels import distances_between
+from rankad.kernels import center_distances, distances_between
 from rankad.kernels.gram import submatrix
 from rankad.metrics import pairwise_disagreement
 from rankad.preferences import Preferences, PreferenceScheme
@@ -159,6 +159,15 @@ class _Grid:
     ) -> None:
         self.Cs, self.sigmas, self.folds = Cs, sigmas, folds
         self.points, self.problem, self.n_jobs = points, problem, n_jobs
+        # Before the threads start, who would each compute them.
+        needs_distances = any(fold.centers is None for fold in folds)
+        self._distances = distances_between(*2 * [points if needs_distances else points[:0]])
+        self._to_centers = [
+            np.empty(0)
+            if fold.centers is None
+            else center_distances(points[fold.test], fold.centers)
+            for fold in folds
+        ]
         shape = (len(Cs), len(sigmas), len(folds))
         self.scores, self.seconds = np.full(shape, 0.5), np.zeros(shape)
         self.is_converged = np.ones(shape, dtype=bool)
@@ -192,24 +201,23 @@ class _Grid:
             for fold in range(len(self.folds))
             if self.folds[fold].says_something
         ]
-        done = track(in_threads(fits, tasks, self.n_jobs), len(tasks), label)
-        for task, path in zip(tasks, done, strict=True):
-            for C, fit in zip(task.Cs, path, strict=True):
-                cell = int(C), task.sigma, task.fold
-                self.scores[cell] = fit.agreement
-                self.seconds[cell] += fit.seconds
-                self.is_converged[cell] = fit.solution.status is Status.CONVERGED
-                self.starts[cell] = fit.solution.warm_start
+        with closing(in_threads(fits, tasks, self.n_jobs)) as paths:
+            for task, path in zip(tasks, track(paths, len(tasks), label), strict=True):
+                for C, fit in zip(task.Cs, path, strict=True):
+                    self._record((int(C), task.sigma, task.fold), fit)
 
-    @cached_property
-    def _distances(self) -> FloatArray:
-        return distances_between(self.points, self.points)
+    def _record(self, cell: tuple[int, int, int], fit: _Fit) -> None:
+        self.scores[cell] = fit.agreement
+        self.seconds[cell] += fit.seconds
+        self.is_converged[cell] = fit.solution.status is Status.CONVERGED
+        self.starts[cell] = fit.solution.warm_start
 
     def _basis(self, task: _Task, problem: RankSVM) -> Basis:
         fold, sigma = self.folds[task.fold], float(self.sigmas[task.sigma])
         if fold.centers is not None:
             parts = self.points[fold.train], self.points[fold.test]
-            return CenterBasis(problem, *parts, fold.centers, sigma)
+            nearest = self._to_centers[task.fold] / sigma
+            return CenterBasis(problem, *parts, fold.centers, sigma, nearest)
         among_centers = submatrix(self._distances, fold.train, fold.train)
         to_centers = submatrix(self._distances, fold.test, fold.train)
         return PointBasis(problem, among_centers, to_centers, sigma)

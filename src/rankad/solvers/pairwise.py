@@ -31,7 +31,7 @@ import numpy as np
 from rankad._compiled import compiled
 from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad.preferences import Preferences
-from rankad.solvers.projection import Blocks, projected_hessian
+from rankad.solvers.projection import MANY_BLOCKS, Blocks, by_columns, projected_hessian
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class PairwiseSquaredHinge:
     def sampled(self, points: IntArray) -> tuple["PairwiseSquaredHinge", float]:
         """The loss of some of the points, and how many times as large that of all is."""
         preferences = self.preferences.among(points)
-        factor = self.preferences.total_weight / max(preferences.total_weight, 1.0)
+        factor = self.preferences.total_weight / (preferences.total_weight or 1.0)
         return replace(self, preferences=preferences), factor
 
     def at(self, scores: FloatArray) -> "PairwiseSquaredHingeAt":
@@ -111,6 +111,8 @@ class PairwiseSquaredHingeAt:
 
     def projected_hessian(self, features: FloatArray) -> FloatArray:
         """``Z' Hessian Z`` for the rows Z of ``features``."""
+        if self.sweep.preferences.weights.size > MANY_BLOCKS:
+            return by_columns(self.hessian_product, features)
         return projected_hessian(
             self.sweep.scores, self.sweep.margin, self.sweep.blocks, self.anchor_curvature, features
         )

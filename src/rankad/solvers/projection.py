@@ -7,8 +7,11 @@ with lower point j, and D its row sums. So with z_i the rows of Z,
 
 s_i the sum of z_j over the active partners j of the upper point i. In descending order of scores
 these partners only grow in number, so s_i is a running sum; a batch of rows at a time, M is a
-matrix product. In all O(n r^2) operations, and memory for one batch.
+matrix product. In all O(n r^2) operations for each of the blocks, and memory for one batch. With
+many blocks (every rank a level of its own) a few columns of HZ at a time are cheaper.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,6 +23,23 @@ from rankad._typing import FloatArray, IntArray
 Blocks = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray]
 
 _BATCH = 2048
+
+#: From so many blocks on, columns of HZ are cheaper.
+MANY_BLOCKS = 30
+
+_COLUMNS = 32
+
+
+def by_columns(
+    hessian_product: Callable[[FloatArray], FloatArray], features: FloatArray
+) -> FloatArray:
+    """``Z'HZ`` from the columns of HZ, a few at a time."""
+    parts = [
+        features.T @ hessian_product(features[:, first : first + _COLUMNS])
+        for first in range(0, features.shape[1], _COLUMNS)
+    ]
+    projected = np.concatenate(parts, axis=1)
+    return np.asarray(0.5 * (projected + projected.T))
 
 
 def projected_hessian(

@@ -21,7 +21,8 @@ class Solution:
     Attributes
     ----------
     coefficients : array of shape (n,)
-        The minimizer, at convergence exactly zero for points in no active pair.
+        The minimizer, at convergence exactly zero for points in no active pair. For a linear
+        ranker (few centers) the coordinates w of its features, in place of a and K.
     warm_start : array of shape (n,)
         Coefficients before they were made sparse: the better start for a neighboring problem.
     scores : array of shape (n,)

@@ -18,6 +18,7 @@ that of brute force grows as the number of pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeAlias, TypeVar
@@ -27,7 +28,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from rankad._progress import track
-from rankad._threads import in_threads, one_blas_thread
+from rankad._threads import in_threads, one_thread_each
 from rankad._typing import FloatArray, IntArray
 from rankad.statistics.brute_force import BruteForce
 
@@ -126,8 +127,8 @@ def in_chunks(
     """Results for slices of so many queries each, computed by threads."""
     chunks = [slice(start, start + n_chunk) for start in range(0, n_queries, n_chunk)]
     # The matrix products within a chunk are too small for more than one thread each.
-    with one_blas_thread():
-        results = in_threads(lambda chunk: (function(chunk),), chunks or [slice(0, 0)], n_jobs)
+    results = in_threads(lambda chunk: (function(chunk),), chunks or [slice(0, 0)], n_jobs)
+    with one_thread_each(), closing(results):
         tracked = track(results, max(len(chunks), 1), "ranking by neighbors")
         return [result for (result,) in tracked]
 
