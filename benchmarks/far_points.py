@@ -34,7 +34,7 @@ class Scored:
         scorer = self.detector.expansion_
         if not self.far_field:
             scorer = replace(scorer, far_field=None)
-        return scorer(self.detector.scaler_.transform(rows))
+        return scorer(rows)
 
 
 def variants(rows: np.ndarray) -> dict[str, Scored]:
@@ -99,13 +99,12 @@ def radius_table() -> str:
     for name in LARGE_SETS:
         split = load_split(name, seed=0)
         detector = RankAD(random_state=0).fit(split.train)
-        rows = detector.scaler_.transform(split.test)
         scorer = detector.expansion_
         aucs.append(
             [
                 roc_auc_score(
                     split.is_nominal,
-                    replace(scorer, far_field=FarField.below(scorer.weights, dead))(rows),
+                    replace(scorer, far_field=FarField.below(scorer.weights, dead))(split.test),
                 )
                 for dead in DEAD_KERNELS
             ]
