@@ -2,7 +2,7 @@
 
     RANKAD_DATA=... python benchmarks/teacher.py [--published]
 
-``--published`` adds the paper's detector with its full grid, which takes some 40 s a fit. Beside
+``--published`` adds the paper's detector with its full grid, which takes some 20 s a fit on two cores. Beside
 each detector's AUC stand its false alarms on fresh nominal rows where .05 was asked.
 """
 
