@@ -24,7 +24,7 @@ def main() -> None:
         "--quick", action="store_true", help="smaller and printed only, in under three minutes"
     )
     quick = parser.parse_args().quick
-    repeats, n_points = (5, 20_000) if quick else (7, scoring.N_POINTS)
+    repeats, n_points = 5, 20_000 if quick else scoring.N_POINTS
     sections: dict[str, Callable[[], Section]] = {
         "batches": lambda: scoring.batches(repeats, n_points, n_threads=2),
         "batches, one thread": lambda: scoring.batches(repeats, n_points, n_threads=1),
@@ -46,8 +46,8 @@ def main() -> None:
     if quick:
         print(page(f"Quick figures: {facts}.", done))
         return
-    figures.draw_all(DOCS / "images", repeats=3)
     write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done, _TAIL))
+    figures.draw_all(DOCS / "images", repeats=3)
     print(f"wrote {DOCS / 'benchmarks.md'}")
 
 

@@ -31,8 +31,12 @@ def mean_neighbors(rows: np.ndarray, algorithm: str, n_jobs: int) -> Scorer:
 
 
 def one_class_svm(rows: np.ndarray, n_support: int) -> OneClassSVM:
-    """One-class SVM with about so many support vectors: nu is their least share."""
-    model = OneClassSVM(nu=n_support / len(rows), gamma=0.1).fit(rows)
+    """One-class SVM with about so many support vectors: nu is their least share.
+
+    A wide kernel needs hardly more of them than that.
+    """
+    gamma = 0.2 / rows.shape[1]
+    model = OneClassSVM(nu=n_support / len(rows), gamma=gamma).fit(rows)
     n_found = len(model.support_)
     if not 0.9 * n_support <= n_found <= 1.1 * n_support:
         raise RuntimeError(f"The one-class SVM has {n_found} support vectors, not {n_support}.")
