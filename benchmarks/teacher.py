@@ -2,8 +2,8 @@
 
     RANKAD_DATA=... python benchmarks/teacher.py [--published]
 
-``--published`` adds the paper's detector with its full grid, which takes some 20 s a fit on two cores. Beside
-each detector's AUC stand its false alarms on fresh nominal rows where .05 was asked.
+``--published`` adds the paper's detector with its full grid, which takes some 20 s a fit on two
+cores. Beside each detector's AUC stand its false alarms on fresh nominal rows where .05 was asked.
 """
 
 import argparse
