@@ -71,15 +71,14 @@ _TAIL = """
 is 12 million; the kernel reaches about two thirds of it, and checking the rows and starting a
 thread take another tenth. What is left to the limit are latencies: 13 blocks of 16 centers a row,
 each a chain of 10 dependent multiply-adds for the distance and 12 for the exponential, of which
-the processor overlaps two or three. Two rows at a time gave 3 to 20%, more lanes at a time
-nothing; the C version of the same sum came to three quarters of the limit. In
-float32 the figure is met.
+the processor overlaps only a few. Two rows at a time gave 3 to 20%, more lanes at a time nothing.
+In float32 the figure is met.
 
 **The published grid.** 1,092 solves of 1,500 rows, 15 to 18 s of one core's time: a third are
 products with the kernel matrix (4.5 MB in single, 9 MB in double precision: bound by the cache
 that two threads share), a third LU factorizations at large C and wide sigma, where single
 precision does not pass its test; the rest is spread over sorts, sums over pairs, and kernel
-matrices. It takes 9 to 11 s on two cores, as the machine's neighbors allow.
+matrices. It took 9 to 12 s on two cores, as the machine's neighbors allowed.
 """
 
 if __name__ == "__main__":
