@@ -74,13 +74,13 @@ class PairwiseSquaredHinge:
         """Expand the loss at these scores: one sort, then linear sweeps."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         sweep = Sweep.of(self.preferences, scores, self.margin)
-        value, gradient, n_partners = sweep.sums()
+        value, gradient, partner_weights = sweep.sums()
         shortfall = np.maximum(self.margin - scores, 0.0)
         return PairwiseSquaredHingeAt(
             value=float(value + self.anchor_weight * (shortfall @ shortfall)),
             gradient=gradient - 2.0 * self.anchor_weight * shortfall,
             sweep=sweep,
-            n_partners=n_partners,
+            partner_weights=partner_weights,
             anchor_curvature=2.0 * self.anchor_weight * (shortfall > 0),
         )
 
@@ -92,13 +92,13 @@ class PairwiseSquaredHingeAt:
     value: float
     gradient: FloatArray
     sweep: "Sweep"
-    n_partners: IntArray
+    partner_weights: FloatArray
     anchor_curvature: FloatArray
 
     @property
     def is_active(self) -> BoolArray:
         """Whether each point is in an active pair, that with the anchor included."""
-        return (self.n_partners > 0) | (self.anchor_curvature > 0)
+        return (self.partner_weights > 0) | (self.anchor_curvature > 0)
 
     def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Hessian times a vector, or times each column of a matrix."""
@@ -114,7 +114,11 @@ class PairwiseSquaredHingeAt:
         if self.sweep.preferences.weights.size > MANY_BLOCKS:
             return by_columns(self.hessian_product, features)
         return projected_hessian(
-            self.sweep.scores, self.sweep.margin, self.sweep.blocks, self.anchor_curvature, features
+            self.sweep.scores,
+            self.sweep.margin,
+            self.sweep.blocks,
+            self.anchor_curvature + 2.0 * self.partner_weights,
+            features,
         )
 
 
@@ -139,8 +143,8 @@ class Sweep:
         )
         return cls(scores, margin, preferences, upper, lower)
 
-    def sums(self) -> tuple[float, FloatArray, IntArray]:
-        """Value and gradient of the squared hinge, and each point's number of active partners."""
+    def sums(self) -> tuple[float, FloatArray, FloatArray]:
+        """Value and gradient of the squared hinge, and the weight of each point's active pairs."""
         return _pair_sums(self.scores, self.margin, *self.blocks)
 
     def hessian_product(self, columns: FloatArray, rows: IntArray | None = None) -> FloatArray:
@@ -189,10 +193,10 @@ def _pair_sums(
     lower: IntArray,
     lower_starts: IntArray,
     weights: FloatArray,
-) -> tuple[float, FloatArray, IntArray]:
+) -> tuple[float, FloatArray, FloatArray]:
     value = 0.0
     gradient = np.zeros(scores.size)
-    n_partners = np.zeros(scores.size, dtype=np.int64)
+    partner_weights = np.zeros(scores.size)
     for block in range(weights.size):
         weight = weights[block]
         count, total, squares, previous = 0, 0.0, 0.0, 0.0
@@ -211,7 +215,7 @@ def _pair_sums(
                 j -= 1
             value += weight * squares
             gradient[upper[i]] -= 2.0 * weight * total
-            n_partners[upper[i]] += count
+            partner_weights[upper[i]] += weight * count
             previous = u
         count, total, previous = 0, 0.0, 0.0
         i = upper_starts[block]
@@ -224,9 +228,9 @@ def _pair_sums(
                 count += 1
                 i += 1
             gradient[lower[j]] += 2.0 * weight * total
-            n_partners[lower[j]] += count
+            partner_weights[lower[j]] += weight * count
             previous = score
-    return value, gradient, n_partners
+    return value, gradient, partner_weights
 
 
 @compiled

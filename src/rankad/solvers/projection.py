@@ -46,12 +46,11 @@ def projected_hessian(
     scores: FloatArray,
     margin: float,
     blocks: Blocks,
-    anchor_curvature: FloatArray,
+    diagonal: FloatArray,
     features: FloatArray,
 ) -> FloatArray:
-    """``Z'HZ`` for the squared hinge, with the anchor's diagonal part of the Hessian added."""
-    curvature = anchor_curvature + 2.0 * _partner_weights(scores, margin, *blocks)
-    hessian = _weighted_gram(features, curvature)
+    """``Z'HZ`` for the squared hinge, given the diagonal of H."""
+    hessian = _weighted_gram(features, diagonal)
     upper, upper_starts, lower, lower_starts, weights = blocks
     for block, weight in enumerate(weights):
         cross = _cross_gram(
@@ -109,30 +108,3 @@ def _fill_partner_sums(
             n_passed += 1
         sums[i] = running
     return n_passed
-
-
-@compiled
-def _partner_weights(
-    scores: FloatArray,
-    margin: float,
-    upper: IntArray,
-    upper_starts: IntArray,
-    lower: IntArray,
-    lower_starts: IntArray,
-    weights: FloatArray,
-) -> FloatArray:
-    """Total weight of the active pairs of each point."""
-    total = np.zeros(scores.size)
-    for block in range(weights.size):
-        first, last = lower_starts[block], lower_starts[block + 1]
-        j = last
-        for i in range(upper_starts[block + 1] - 1, upper_starts[block] - 1, -1):
-            while j > first and scores[lower[j - 1]] > scores[upper[i]] - margin:
-                j -= 1
-            total[upper[i]] += weights[block] * (last - j)
-        i = upper_starts[block]
-        for j in range(first, last):
-            while i < upper_starts[block + 1] and scores[upper[i]] - margin < scores[lower[j]]:
-                i += 1
-            total[lower[j]] += weights[block] * (i - upper_starts[block])
-    return total
