@@ -22,12 +22,11 @@ from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATIONS,
     CalibratedDetectorMixin,
-    HeldOutScores,
 )
 from rankad.kernels import kmeans_centers, mean_center_distance
 from rankad.preferences import PairWeight, PreferenceScheme, require_pairs
 from rankad.ranker import RankSVM, fit_ranker, pruned
-from rankad.scorer import Scorer, expansion_scores
+from rankad.scorer import Scorer, change_in_float32, expansion_scores
 from rankad.selection import (
     PAPER_CS,
     candidates,
@@ -338,14 +337,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         noise = np.random.RandomState(0).normal(size=points.shape)
         points = points + self.mean_neighbor_distance_ / np.sqrt(points.shape[1]) * noise
         on_points = replace(self.expansion_, offset=None, scale=None)
-        scores = on_points(points)
-        try:
-            narrow_scores = on_points.astype(np.float32)(points)
-        except ValueError:  # float32 cannot hold the coordinates
-            narrow_scores = np.zeros_like(scores)
-        p = HeldOutScores.of(scores).p_values(scores)
-        narrow_p = HeldOutScores.of(narrow_scores).p_values(narrow_scores)
-        change = np.abs(p - narrow_p).max()
+        change = change_in_float32(on_points, points)
         if change < _LARGEST_P_VALUE_CHANGE:
             self.expansion_ = self.expansion_.astype(np.float32)
             return
@@ -387,24 +379,14 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         return AUTO_CENTERS if self.n_centers == "auto" else int(self.n_centers)
 
     def _require_memory(self, n_rows: int) -> None:
-        if MAX_KERNEL_ROWS < n_rows <= self._most_centers:
+        n_centers = min(n_rows, self._most_centers)
+        if n_centers > MAX_KERNEL_ROWS:
+            which = "all" if n_centers == n_rows else n_centers
             raise ValueError(
-                f"{n_rows} rows to train on, all of them centers, need a kernel matrix of "
-                f"{8e-9 * n_rows**2:.0f} GB; at most {MAX_KERNEL_ROWS} are taken. Set n_centers to "
-                "'auto' or a smaller number, or fit on a random sample."
+                f"{n_rows} rows to train on, {which} of them centers, need a kernel matrix of "
+                f"{8e-9 * n_centers**2:.0f} GB; at most {MAX_KERNEL_ROWS} are taken. Set "
+                "n_centers to 'auto' or a smaller number, or fit on a random sample."
             )
-
-    def _rule_sigma(
-        self, points: FloatArray, centers: FloatArray | None, rng: np.random.RandomState
-    ) -> float:
-        """The rule's width: that for all rows or, if larger, how far rows are from the centers.
-
-        Where there are hardly more rows than centers most rows are centers, at distance 0.
-        """
-        width = 0.0 if centers is None else mean_center_distance(points, centers, rng)
-        if width > self.mean_neighbor_distance_ / 2.0:
-            return width
-        return rule_sigma(self.mean_neighbor_distance_)
 
     def _choose(
         self,
@@ -417,7 +399,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[float, float]:
         """C and sigma: given, by the rule, or by cross-validation of those marked "cv"."""
         distance = self.mean_neighbor_distance_
-        by_rule = self._rule_sigma(points, centers, rng) if self.sigma == "rule" else 0.0
+        by_rule = 0.0
+        if self.sigma == "rule":
+            to_centers = 0.0 if centers is None else mean_center_distance(points, centers, rng)
+            by_rule = rule_sigma(distance, to_centers)
         Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
         sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_sigmas(distance))
         if "cv" not in (self.C, self.sigma):

@@ -187,9 +187,11 @@ def pruned(ranker: Ranker, problem: RankSVM) -> tuple[KernelExpansion, float]:
     """
     expansion = ranker.expansion
     n_most = expansion.n_centers // 2
+    if expansion.far_field is None or n_most == 0:
+        return expansion, 0.0
     distances = distances_between(expansion.centers, expansion.centers)
     gram = gaussian_gram(distances, expansion.sigma)
-    if expansion.far_field is None or n_most == 0 or effective_rank(gram) > n_most / 2:
+    if effective_rank(gram) > n_most / 2:
         return expansion, 0.0
     tolerance = _PRUNING_TOLERANCE * float(ranker.solution.scores.std())
     found = pursue(gram, expansion.weights, tolerance=tolerance, n_most=n_most)

@@ -7,7 +7,7 @@ import numpy as np
 
 from rankad._scaling import scaled
 from rankad._typing import FloatArray
-from rankad.calibration import ReferenceScores
+from rankad.calibration import HeldOutScores, ReferenceScores
 from rankad.kernels import KernelExpansion
 
 
@@ -82,3 +82,15 @@ def expansion_scores(
     """Scores of rows as ``fit`` took them: float64, whatever the expansion's arithmetic."""
     columns = rows if takes_rows(expansion) else scaled(scaler, rows)
     return expansion(columns, n_jobs).astype(np.float64, copy=False)
+
+
+def change_in_float32(expansion: KernelExpansion, points: FloatArray) -> float:
+    """The most that float32 would move the p-value of any of the points, each among all."""
+    scores = expansion(points)
+    try:
+        narrow_scores = expansion.astype(np.float32)(points)
+    except ValueError:  # float32 cannot hold the coordinates
+        return 1.0
+    p = HeldOutScores.of(scores).p_values(scores)
+    narrow_p = HeldOutScores.of(narrow_scores).p_values(narrow_scores)
+    return float(np.abs(p - narrow_p).max())

@@ -97,7 +97,8 @@ class CenterFeatures:
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Features of each point, shape ``(n, r)``; beside them memory stays bounded."""
-        blocks = filled_blocks(self.centers * (sqrt(LOG2_E) / self.sigma))
+        factor = sqrt(LOG2_E) / self.sigma  # to coordinates in which the kernel is 2^-|x - c|^2
+        blocks = filled_blocks(self.centers * factor)
         n_filled = len(blocks) * blocks.shape[1]
         basis = np.zeros((n_filled, self.basis.shape[1]))
         basis[: len(self.centers)] = self.basis
@@ -108,7 +109,6 @@ class CenterFeatures:
         for start in track(starts, len(starts), "features of the rows"):
             rows = np.ascontiguousarray(points[start : start + len(kernels)])
             part = kernels[: len(rows)]
-            factor = sqrt(LOG2_E) / self.sigma
             fill_kernels(part, rows, factor, centers, constants, dead_exponent(np.float64))
             np.matmul(part, basis, out=features[start : start + len(rows)])
         return features

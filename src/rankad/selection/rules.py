@@ -19,13 +19,21 @@ def rule_C(n: int) -> float:
     return 8.0 / n
 
 
-def rule_sigma(mean_neighbor_distance: float) -> float:
-    """``sigma = D_K / 2``: narrow enough to follow the statistic closely."""
-    if mean_neighbor_distance == 0.0:
+def rule_sigma(mean_neighbor_distance: float, mean_center_distance: float = 0.0) -> float:
+    """``sigma = D_K / 2``: narrow enough to follow the statistic closely.
+
+    Or, if larger, the mean distance of a row to its nearest center, so that few centers still cover
+    the data. Where most rows are centers themselves, that would shrink to nothing.
+
+    >>> rule_sigma(2.0), rule_sigma(2.0, 1.5)
+    (1.0, 1.5)
+    """
+    sigma = max(mean_neighbor_distance / 2.0, mean_center_distance)
+    if sigma == 0.0:
         raise ValueError(
             "The mean neighbor distance is 0, so the rule gives sigma = 0; give sigma as a number."
         )
-    return mean_neighbor_distance / 2.0
+    return sigma
 
 
 def candidates(
