@@ -51,12 +51,8 @@ def draw_all(folder: Path, repeats: int) -> None:
         for line in axis.get_lines():
             handles[line.get_label()] = line
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
-    for suffix in ("png", "svg"):
-        figure.savefig(folder / f"speed.{suffix}", dpi=130, metadata=_NO_DATE[suffix])
+    figure.savefig(folder / "speed.png", dpi=130)
     plt.close(figure)
-
-
-_NO_DATE: Mapping[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}}
 
 
 def against_batch(repeats: int) -> Curves:
