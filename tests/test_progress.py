@@ -57,7 +57,7 @@ def test_verbose_reports_on_standard_error_and_only_while_asked():
 
 TRACKED = """
 import signal, sys, time
-from rankad import _progress
+from rankad import _progress, _threads
 signal.signal(signal.SIGINT, signal.default_int_handler)
 _progress._SECONDS_BETWEEN_REPORTS = {seconds}
 _progress._SECONDS_BETWEEN_DRAWINGS = 0.0
@@ -128,6 +128,13 @@ def test_an_interruption_starts_on_a_line_of_its_own():
 
 def test_work_within_work_draws_no_bar_of_its_own():
     output = on_terminal("list(_progress.track(range(9), 9, 'inner'))")
+    assert "inner" not in output
+    assert "4 of 4" in output
+
+
+def test_work_within_work_draws_nothing_in_threads_either():
+    inner = "lambda n: _progress.track(range(n), n, 'inner')"
+    output = on_terminal(f"list(_threads.in_threads({inner}, [9, 9, 9], 2))")
     assert "inner" not in output
     assert "4 of 4" in output
 

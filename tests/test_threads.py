@@ -1,9 +1,13 @@
+import gc
+import multiprocessing
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import weakref
+from contextlib import nullcontext
 
 import pytest
 import threadpoolctl
@@ -119,26 +123,109 @@ def test_no_work_is_no_work():
     share_out(lambda item: pytest.fail("nothing to do"), [], n_jobs=2)
 
 
-def test_the_limit_on_threads_is_taken_away_whoever_else_wanted_it():
-    with threadpoolctl.threadpool_limits(2, "blas"):
-        is_in, may_leave = threading.Event(), threading.Event()
+@pytest.fixture
+def two_blas_threads():
+    limits = threadpoolctl.threadpool_limits(2, "blas")
+    with threadpoolctl.threadpool_limits(None):  # on leaving it, other threads may set limits, too
+        pass
+    yield
+    with limits:  # on leaving it, all is as before
+        pass
 
-        def want_it_too():
-            with one_thread_each():
-                is_in.set()
-                may_leave.wait(30)
 
-        other = threading.Thread(target=want_it_too)
+@pytest.fixture
+def held_by_another_thread():
+    """Holds the limit, from a thread of its own, until told to leave."""
+    is_in, may_leave = threading.Event(), threading.Event()
+
+    def hold():
         with one_thread_each():
-            assert _blas_threads() == {1}
-            other.start()
-            assert is_in.wait(30)
-        assert _blas_threads() == {2}
+            is_in.set()
+            may_leave.wait(60)
+
+    other = threading.Thread(target=hold)
+
+    def start():
+        other.start()
+        assert is_in.wait(30)
+
+    def leave():
         may_leave.set()
         other.join()
-        assert _blas_threads() == {2}
+
+    yield start, leave
+    leave()
 
 
-def _blas_threads():
+@pytest.mark.usefixtures("two_blas_threads")
+@pytest.mark.parametrize("first", ["this", "the other"])
+@pytest.mark.parametrize("last", ["this", "the other"])
+def test_the_last_who_leaves_takes_the_limit_away(first, last, held_by_another_thread):
+    start, leave = held_by_another_thread
+    if first == "the other":
+        start()
+    with one_thread_each():
+        if first == "this":
+            start()
+        assert _threads_of("blas") == {1}
+        if last == "this":
+            leave()
+        assert _threads_of("blas") == {1}
+    assert _threads_of("blas") == ({2} if last == "this" else {1})
+    leave()
+    assert _threads_of("blas") == {2}
+    with threadpoolctl.threadpool_limits(3, "blas"):  # and anyone may set another
+        assert _threads_of("blas") == {3}
+
+
+def test_every_thread_has_its_own_limit_of_openmp(held_by_another_thread):
+    start, _ = held_by_another_thread
+    start()
+    with threadpoolctl.threadpool_limits(2, "openmp"):
+        assert _threads_of("openmp") == {2}
+        with one_thread_each():
+            assert _threads_of("openmp") == {1}
+        assert _threads_of("openmp") == {2}
+
+
+def _limits_in_child(queue):
+    before = _threads_of("blas")
+    with one_thread_each():
+        within = _threads_of("blas")
+    queue.put([before, within, _threads_of("blas")])
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("this_holds_it", [False, True])
+def test_a_forked_process_does_not_wait_for_threads_it_has_not(
+    this_holds_it, held_by_another_thread
+):
+    start, _ = held_by_another_thread
+    start()
+    fork = multiprocessing.get_context("fork")
+    queue = fork.Queue()
+    child = fork.Process(target=_limits_in_child, args=(queue,))
+    with one_thread_each() if this_holds_it else nullcontext():
+        child.start()
+        limits = queue.get(timeout=60)
+    child.join(60)
+    assert child.exitcode == 0
+    assert limits == ([{1}, {1}, {1}] if this_holds_it else [{2}, {1}, {2}])
+
+
+def _threads_of(user_api):
     pools = threadpoolctl.threadpool_info()
-    return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+    return {pool["num_threads"] for pool in pools if pool["user_api"] == user_api}
+
+
+class _Piece:
+    """Something to which a weak reference can be held."""
+
+
+def test_results_passed_on_are_kept_by_nobody():
+    pieces = in_threads(lambda _: [_Piece()], range(3), 2)
+    first = weakref.ref(next(pieces)[0])
+    gc.collect()
+    assert first() is None
+    assert len(list(pieces)) == 2
