@@ -117,3 +117,28 @@ def test_a_sample_of_all_points_is_the_whole_loss(loss, kind, rng):
     assert factor == 1.0
     assert_allclose(sample.at(scores[order]).value, problem.at(scores).value)
     assert_allclose(sample.at(scores[order]).gradient, problem.at(scores).gradient[order])
+
+
+@pytest.mark.parametrize("n_sample", [20_000, 50], ids=["directly", "by sample"])
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_a_hopeless_C_stalls(loss, n_sample, features, rng, monkeypatch):
+    # Rounding leaves matrices that are not positive definite.
+    monkeypatch.setattr("rankad.solvers.linear._SAMPLE", n_sample)
+    problem = LOSSES[loss](preferences_of("levels", rng), 1.0)
+    solution = minimize_linear(problem, features, 1e14)
+    assert solution.status is Status.STALLED
+    assert np.isfinite(solution.coefficients).all()
+
+
+def test_a_stage_samples_its_loss_once(features, rng, monkeypatch):
+    monkeypatch.setattr("rankad.solvers.linear._SAMPLE", 50)
+    n_samples, sampled = [], PairwiseSquaredHinge.sampled
+    monkeypatch.setattr(
+        PairwiseSquaredHinge,
+        "sampled",
+        lambda loss, points: n_samples.append(len(points)) or sampled(loss, points),
+    )
+    problem = PairwiseSquaredHinge(preferences_of("levels", rng), 1.0)
+    solution = minimize_linear(problem, features, 0.01)
+    assert solution.n_iter > 2
+    assert n_samples == [50, 50]  # for the start, and for the one stage

@@ -17,7 +17,6 @@ Where this fails, the equations are solved again in double precision.
 """
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -65,16 +64,12 @@ class KernelSystem:
     def __init__(self, gram: FloatArray, *, sums_to_zero: bool) -> None:
         self.gram = gram
         self.sums_to_zero = sums_to_zero
-        self._is_rough = len(gram) >= _ROUGH_FROM
+        self._rough_gram = gram.astype(np.float32) if len(gram) >= _ROUGH_FROM else None
         self._prefers_factors = False
-
-    @cached_property
-    def _rough_gram(self) -> FloatArray:
-        return self.gram.astype(np.float32)
 
     def sharpen(self) -> bool:
         """Solve in double precision from now on; False where that was so already."""
-        was_rough, self._is_rough = self._is_rough, False
+        was_rough, self._rough_gram = self._rough_gram is not None, None
         return was_rough
 
     def direction(
@@ -87,7 +82,7 @@ class KernelSystem:
     ) -> Direction:
         """Newton's direction, up to ``forcing`` relative to the residual where it is iterative."""
         equations = _Equations(local, C, residual, gram_residual)
-        if self._is_rough:
+        if self._rough_gram is not None:
             with np.errstate(all="ignore"):  # what overflows will not pass the test
                 direction = self._solved(equations, self._rough_gram, forcing)
             if equations.is_solved_by(direction):

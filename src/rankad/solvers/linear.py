@@ -54,15 +54,16 @@ def minimize_linear(
     sample = None
     if len(features) > 2 * _SAMPLE:
         rows = np.random.RandomState(0).choice(len(features), _SAMPLE, replace=False)
-        sample = _Sample(rows, features[rows])
+        sample = _Sample(rows, features[rows], *loss.sampled(rows))
         if start is None:
-            of_sample, factor = loss.sampled(rows)
             start = minimize_linear(
-                of_sample, sample.features, factor * C, tol=_SAMPLE_TOL, max_iter=max_iter
+                sample.loss, sample.features, sample.factor * C, tol=_SAMPLE_TOL, max_iter=max_iter
             ).coefficients
     w: FloatArray = np.zeros(features.shape[1]) if start is None else start
     n_iter = 0
     for stage in loss.stages:
+        if sample is not None:
+            sample = sample.of(stage)
         solution = _minimize_stage(stage, features, sample, C, w, tol, max_iter)
         w, n_iter = solution.coefficients, n_iter + solution.n_iter
     return replace(solution, n_iter=n_iter)
@@ -70,10 +71,17 @@ def minimize_linear(
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Some of the points, and their rows of Z."""
+    """Some of the points, their rows of Z, their loss, and how many times as large that of all."""
 
     rows: IntArray
     features: FloatArray
+    loss: Loss
+    factor: float
+
+    def of(self, stage: Loss) -> "_Sample":
+        """The same points with another loss."""
+        loss, factor = stage.sampled(self.rows)
+        return replace(self, loss=loss, factor=factor)
 
 
 def _minimize_stage(
@@ -108,13 +116,8 @@ def _minimize_stage(
         least_objective = min(objective, least_objective)
         if n_iter == max_iter:
             break
-        if sample is None:
-            direction = -_solver(local.projected_hessian(features), C)(gradient)
-        else:
-            forcing = min(0.1, sqrt(gradient_norm / first_norm))
-            direction = _conjugate_gradients(
-                loss, local, features, sample, C, scores, gradient, forcing
-            )
+        forcing = min(0.1, sqrt(gradient_norm / first_norm))
+        direction = _direction(local, features, sample, C, scores, gradient, forcing)
         direction_scores = features @ direction
         step, local = least_along(
             loss,
@@ -141,6 +144,24 @@ def _minimize_stage(
     )
 
 
+def _direction(
+    local: LossAt,
+    features: FloatArray,
+    sample: _Sample | None,
+    C: float,
+    scores: FloatArray,
+    gradient: FloatArray,
+    forcing: float,
+) -> FloatArray:
+    """Newton's direction: exact, or up to ``forcing`` where there is a sample."""
+    try:
+        if sample is None:
+            return -_solver(local.projected_hessian(features), C)(gradient)
+        return _conjugate_gradients(local, features, sample, C, scores, gradient, forcing)
+    except np.linalg.LinAlgError:  # not positive definite, by rounding: no direction
+        return np.full_like(gradient, np.nan)
+
+
 def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]:
     """Solves systems with ``I + C hessian``."""
     matrix = C * hessian
@@ -150,7 +171,6 @@ def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]
 
 
 def _conjugate_gradients(
-    loss: Loss,
     local: LossAt,
     features: FloatArray,
     sample: _Sample,
@@ -160,13 +180,14 @@ def _conjugate_gradients(
     forcing: float,
 ) -> FloatArray:
     """Newton's direction to a relative residual of ``forcing``, preconditioned by the sample."""
-    of_sample, factor = loss.sampled(sample.rows)
-    sample_hessian = of_sample.at(scores[sample.rows]).projected_hessian(sample.features)
+    sample_hessian = sample.loss.at(scores[sample.rows]).projected_hessian(sample.features)
     size = (len(gradient), len(gradient))
     hessian = LinearOperator(
         size, lambda v: v + C * (local.hessian_product(features @ v) @ features), dtype=np.float64
     )
-    preconditioner = LinearOperator(size, _solver(sample_hessian, factor * C), dtype=np.float64)
+    preconditioner = LinearOperator(
+        size, _solver(sample_hessian, sample.factor * C), dtype=np.float64
+    )
     direction, _ = cg(
         hessian, -gradient, rtol=forcing, M=preconditioner, maxiter=_MAX_CG_ITERATIONS
     )
