@@ -97,3 +97,15 @@ def test_pursuit_gives_up_where_too_many_centers_are_needed(rng):
     assert effective_rank(gram) > 49
     assert pursue(gram, rng.normal(size=50), tolerance=1e-3, n_most=25) is None
     assert pursue(np.ones((5, 5)), np.ones(5), tolerance=1e-3, n_most=2).picked.size == 1
+
+
+@pytest.mark.parametrize("n_centers", [5, 100], ids=["by k-means", "all distinct rows"])
+def test_centers_are_float64_whatever_the_rows(n_centers, rng, seed):
+    points = rng.normal(size=(60, 2)).astype(np.float32)
+    assert kmeans_centers(points, n_centers, seed).dtype == np.float64
+
+
+def test_features_of_float32_centers_are_those_of_float64(rng):
+    centers, points = rng.normal(size=(20, 3)).astype(np.float32), rng.normal(size=(9, 3))
+    narrow, wide = (CenterFeatures.of(c, 1.0) for c in (centers, centers.astype(np.float64)))
+    assert_array_equal(narrow(points), wide(points))

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracles
 from rankad import KernelExpansion
 from rankad.kernels import FarField
+from rankad.kernels.fused import rank_of
 
 
 @pytest.fixture
@@ -233,3 +234,13 @@ def test_an_expansion_is_frozen_and_pickles(expansion, rng):
         assert not twin.centers.flags.writeable
     assert expansion.n_centers == 40
     assert repr(expansion) == "KernelExpansion(40 centers, 3 features, sigma=0.8, float64)"
+
+
+def test_reference_scores_in_any_form_compile_nothing_anew(expansion, rng):
+    point, reference = rng.normal(size=3), np.sort(expansion(rng.normal(size=(50, 3))))
+    rank = expansion.rank(point, reference)
+    n_compiled = len(rank_of.signatures)
+    read_only, strided = reference.copy(), np.repeat(reference, 2)[::2]
+    read_only.setflags(write=False)
+    assert expansion.rank(point, read_only) == expansion.rank(point, strided) == rank
+    assert len(rank_of.signatures) == n_compiled

@@ -1,7 +1,6 @@
 """Few centers for many points: where they lie, how wide their kernels are, what they express."""
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from rankad._typing import FloatArray
 from rankad.kernels.blocks import by_feature, filled_blocks
 from rankad.kernels.fused import fill_kernels
 from rankad.kernels.gram import distances_between, gaussian_gram
-from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants
+from rankad.kernels.simd import dead_exponent, power_constants, unit_factor
 
 #: k-means and the width of the kernels look at so many points for each center, and at least.
 _POINTS_PER_CENTER = 50
@@ -43,7 +42,7 @@ def kmeans_centers(points: FloatArray, n_centers: int, rng: np.random.RandomStat
     sample = _sample(points, n_centers, rng)
     distinct = np.unique(sample, axis=0)
     if len(distinct) <= n_centers:
-        return distinct
+        return distinct.astype(np.float64)
     # OpenMP's threads do not survive a fork: a forked process that started them would hang.
     with one_thread_each():
         kmeans = KMeans(n_centers, n_init=1, max_iter=_MAX_ITER, random_state=rng).fit(sample)
@@ -89,7 +88,8 @@ class CenterFeatures:
 
     @classmethod
     def of(cls, centers: FloatArray, sigma: float) -> "CenterFeatures":
-        """Coordinates for these centers."""
+        """Coordinates for these centers; training is in float64."""
+        centers = np.asarray(centers, dtype=np.float64)
         gram = gaussian_gram(distances_between(centers, centers), sigma)
         eigenvalues, eigenvectors = np.linalg.eigh(gram)
         is_kept = eigenvalues > _NEGLIGIBLE * eigenvalues[-1]
@@ -97,7 +97,7 @@ class CenterFeatures:
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """Features of each point, shape ``(n, r)``; beside them memory stays bounded."""
-        factor = sqrt(LOG2_E) / self.sigma  # to coordinates in which the kernel is 2^-|x - c|^2
+        factor = unit_factor(self.sigma)
         blocks = filled_blocks(self.centers * factor)
         n_filled = len(blocks) * blocks.shape[1]
         basis = np.zeros((n_filled, self.basis.shape[1]))

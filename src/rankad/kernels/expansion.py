@@ -12,7 +12,7 @@ from rankad._threads import share_out
 from rankad._typing import FloatArray
 from rankad.kernels.blocks import CenterBlocks
 from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
-from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants
+from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants, unit_factor
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -174,7 +174,7 @@ class KernelExpansion:
 
     def rank(self, point: FloatArray, sorted_scores: FloatArray) -> int:
         """How many of ``sorted_scores`` (ascending) are at most the point's; -1 if it has NaN."""
-        return int(rank_of(self._row(point), self._model, sorted_scores))
+        return int(rank_of(self._row(point), self._model, _plain(sorted_scores)))
 
     @property
     def n_centers(self) -> int:
@@ -214,7 +214,7 @@ class KernelExpansion:
         ones = np.ones(self.n_features)
         return Model(
             offset=0.0 * ones if self.offset is None else self.offset.copy(),
-            factor=self._units / (ones if self.scale is None else self.scale),
+            factor=unit_factor(self.sigma) / (ones if self.scale is None else self.scale),
             centers=blocks.centers,
             weights=blocks.weights,
             lower=blocks.lower,
@@ -230,15 +230,11 @@ class KernelExpansion:
         )
 
     @property
-    def _units(self) -> float:
-        """Factor to coordinates in which the kernel is 2^-|x - c|^2."""
-        return sqrt(LOG2_E) / self.sigma
-
-    @property
     def _center_coordinates(self) -> FloatArray:
-        # Scaled exactly as the kernel scales points, so that a center is at distance 0 from itself.
+        # Scaled as the kernel scales points: in float64, and where columns are taken as they are, a
+        # center is at distance 0 from itself.
         with np.errstate(over="ignore"):
-            coordinates = self.centers.astype(np.float64) * self._units
+            coordinates = self.centers.astype(np.float64) * unit_factor(self.sigma)
             return np.asarray(coordinates.astype(self.centers.dtype))
 
     @property

@@ -32,6 +32,10 @@ from rankad.kernels.simd import (
     where_at_most,
 )
 
+#: Numba's cache of what is compiled here knows this file alone, and would outlive a change of the
+#: vectors that it is made of: so the file says which these are (a test compares).
+SIMD_SHA256 = "4d8d423bc75d8c56860501ac809053fec7fcc53b650f4163fdc3382bf8b217c6"
+
 
 class Model(NamedTuple):
     """What the compiled functions know of an expansion, in the arithmetic of ``weights``.

@@ -7,7 +7,7 @@ how a loop was unrolled around it. LLVM breaks the vectors down to what the proc
 A vector holds `VECTOR_BYTES`: 16 numbers in float64, 32 in float32.
 """
 
-from math import log
+from math import log, sqrt
 from typing import Any, Final
 
 import llvmlite.ir as ir
@@ -23,6 +23,15 @@ VECTOR_BYTES: Final = 128
 
 #: Exponents are in powers of 2: exp(-x) = 2^-(x LOG2_E).
 LOG2_E: Final = 1.0 / log(2.0)
+
+
+def unit_factor(sigma: float) -> float:
+    """Factor to coordinates in which the kernel ``exp(-|x - c|^2 / sigma^2)`` is 2^-|x - c|^2.
+
+    >>> round(unit_factor(2.0) ** 2 * 4.0 / LOG2_E, 12)
+    1.0
+    """
+    return sqrt(LOG2_E) / sigma
 
 
 def lanes_of(dtype: DTypeLike) -> int:

@@ -1,0 +1,30 @@
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankad.kernels import fused, simd
+from rankad.kernels.blocks import by_feature, filled_blocks
+from rankad.kernels.fused import fill_kernels
+from rankad.kernels.simd import dead_exponent, lanes_of, power_constants
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_kernels_beyond_the_dead_exponent_are_zero(dtype):
+    dead = dead_exponent(dtype)
+    lanes = lanes_of(dtype)
+    centers = by_feature(filled_blocks(np.zeros((1, 1), dtype=dtype)))
+    distances = np.array([0.0, 1.0, 5.0, np.sqrt(dead), 2.0 * np.sqrt(dead), 1e15])
+    kernels = np.full((len(distances), lanes), np.nan, dtype=dtype)
+    scalar = np.dtype(dtype).type
+    fill_kernels(kernels, distances[:, None], 1.0, centers, power_constants(dtype), scalar(dead))
+    assert_array_equal(kernels[4:], 0.0)
+    expected = np.exp2(-(distances[:3, None] ** 2))
+    assert_allclose(kernels[:3], np.repeat(expected, lanes, axis=1), rtol=1e-6)
+
+
+def test_the_cache_of_compiled_functions_knows_their_vectors():
+    digest = hashlib.sha256(Path(simd.__file__).read_bytes()).hexdigest()
+    assert digest == fused.SIMD_SHA256, "simd.py has changed: put its digest into fused.py"
