@@ -55,12 +55,18 @@ def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray
 
 def scaled(scaler: Any, rows: FloatArray) -> FloatArray:
     """Rows in the columns of a fitted scaler, as a dense float64 array without NaN."""
+    columns = transformed(scaler, rows)
+    if np.isnan(columns).any():
+        raise ValueError(f"The scaler {scaler} turned finite rows into NaN.")
+    return columns
+
+
+def transformed(scaler: Any, rows: FloatArray) -> FloatArray:
+    """The same, where the scaler may give NaN."""
     with np.errstate(over="ignore"):
         columns = scaler.transform(rows)
     if scipy.sparse.issparse(columns):
         raise ValueError(f"The scaler {scaler} gives sparse columns; set it to dense output.")
     columns = np.asarray(columns, dtype=np.float64)
-    if np.isnan(columns).any():
-        raise ValueError(f"The scaler {scaler} turned finite rows into NaN.")
     # Rows beyond all measure are cut off where their squared distances are still finite.
     return np.asarray(np.clip(columns, -LARGEST_MAGNITUDE, LARGEST_MAGNITUDE))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rankad._scaling import scaled
+from rankad._scaling import scaled, transformed
 from rankad._typing import FloatArray
 from rankad.calibration import HeldOutScores, ReferenceScores
 from rankad.kernels import KernelExpansion
@@ -17,9 +17,9 @@ class Scorer:
 
     For services and streams: the same numbers as the detector's, to the last bit, without the
     checks of its methods. Rows are float64 arrays with the columns of ``fit``, in that order. A row
-    with NaN gets NaN. An infinite one gets the score of a very far point, or NaN where the scaler
-    is more than a shift and a scale of each column. Frozen: a detector that is fitted or calibrated
-    again has a new one.
+    with NaN, or of which the scaler makes NaN, gets NaN. An infinite one gets the score of a very
+    far point, or NaN where the scaler is more than a shift and a scale of each column. Frozen: a
+    detector that is fitted or calibrated again has a new one.
 
     Examples
     --------
@@ -44,9 +44,8 @@ class Scorer:
         is_finite = np.isfinite(rows).all(axis=1)
         scores = np.full(len(rows), np.nan)
         if is_finite.any():
-            scores[is_finite] = expansion_scores(
-                self.expansion, self.scaler, rows[is_finite], n_jobs
-            )
+            columns = transformed(self.scaler, rows[is_finite])
+            scores[is_finite] = self.expansion(columns, n_jobs)
         return scores
 
     def p_values(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
