@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankad.exceptions import ConvergenceWarning
+from rankad.kernels import center_distances, kmeans_centers
 from rankad.metrics import pairwise_disagreement
 from rankad.preferences import level_preferences, quantized_levels
 from rankad.ranker import RankSVM, fit_ranker, pruned
@@ -111,7 +112,7 @@ def test_repeated_rows_are_one_center(nominal, levels, rng):
 
 def test_pruning_keeps_the_scores_within_its_certificate(nominal, levels, rng):
     ranker = fit(nominal, levels, C=1.0, sigma=20.0)
-    fewer, error_bound = pruned(ranker, RankSVM())
+    fewer, error_bound = pruned(ranker, RankSVM(), nominal)
     assert fewer.n_centers <= ranker.expansion.n_centers / 4
     assert 0.0 < error_bound < 0.03 * ranker.solution.scores.std()
     points = 3.0 * rng.normal(size=(500, 3))
@@ -121,12 +122,12 @@ def test_pruning_keeps_the_scores_within_its_certificate(nominal, levels, rng):
 
 def test_narrow_kernels_are_not_pruned(nominal, levels):
     ranker = fit(nominal, levels, C=0.1, sigma=0.3)
-    assert pruned(ranker, RankSVM()) == (ranker.expansion, 0.0)
+    assert pruned(ranker, RankSVM(), nominal) == (ranker.expansion, 0.0)
 
 
 def test_the_papers_ranker_is_not_pruned(nominal, levels):
     ranker = fit(nominal, levels, C=100.0, sigma=1e6, anchor=0.0)
-    assert pruned(ranker, RankSVM(0.0)) == (ranker.expansion, 0.0)
+    assert pruned(ranker, RankSVM(0.0), nominal) == (ranker.expansion, 0.0)
 
 
 @pytest.mark.parametrize("sigma", [2.0, 3.0, 5.0])
@@ -134,6 +135,36 @@ def test_pruning_moves_no_training_row_into_the_far_field(sigma, rng):
     points = np.concatenate([rng.normal(size=(300, 2)), rng.uniform(-40, 40, size=(6, 2))])
     levels = quantized_levels(MeanNeighborDistance(10)(points), 3)
     ranker = fit(points, levels, C=0.03, sigma=sigma)
-    fewer, error_bound = pruned(ranker, RankSVM())
+    fewer, error_bound = pruned(ranker, RankSVM(), points)
     change = np.abs(fewer(points) - ranker.expansion(points)).max()
     assert change <= error_bound * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pruning_leaves_no_row_behind_that_is_no_center(seed):
+    # Rows just within reach, which the centers, of a sample without them, do not show.
+    rng = np.random.default_rng(seed)
+    sigma, radius = 40.0, np.sqrt(-np.log(1e-6))
+    bulk, directions = rng.normal(size=(600, 3)), rng.normal(size=(30, 3))
+    lengths = sigma * radius + rng.uniform(0.5, 2.5, size=(30, 1))
+    edge = directions / np.linalg.norm(directions, axis=1, keepdims=True) * lengths
+    points = np.concatenate([bulk, edge])
+    levels = quantized_levels(MeanNeighborDistance(10)(points), 3)
+    centers = kmeans_centers(bulk, 40, np.random.RandomState(0))
+    ranker = fit_ranker(points, level_preferences(levels), C=1.0, sigma=sigma, centers=centers)
+    fewer, error_bound = pruned(ranker, RankSVM(), points)
+    reached = points[center_distances(points, centers) <= sigma * radius]
+    assert len(bulk) < len(reached) < len(points)
+    change = np.abs(fewer(reached) - ranker.expansion(reached)).max()
+    assert change <= error_bound * (1.0 + 1e-6)
+
+
+def test_centers_may_be_float32(nominal, levels):
+    narrow, wide = (
+        fit_ranker(nominal, level_preferences(levels), C=0.1, sigma=1.0, centers=centers)
+        for centers in (
+            nominal[::5].astype(np.float32),
+            nominal[::5].astype(np.float32).astype(float),
+        )
+    )
+    assert_array_equal(narrow.expansion(nominal), wide.expansion(nominal))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -155,7 +156,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Table of the cross-validation, like `GridSearchCV`'s; only where "cv" was asked. The score
         is the share of held-out pairs ordered rightly.
     mean_neighbor_distance_ : float
-        Mean distance of the scaled training rows to their K nearest others.
+        Mean distance of the scaled training rows to their K nearest others; where those are very
+        many, to the K nearest of a random sample, as `neighbor_search_` says.
     n_neighbors_ : int
         Neighbors used, after lowering.
     neighbor_search_ : NeighborSearch or None
@@ -305,7 +307,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         expansion = ranker.expansion
         self.pruning_error_ = 0.0
         if self.n_centers is not None:
-            expansion, self.pruning_error_ = pruned(ranker, problem)
+            expansion, self.pruning_error_ = pruned(ranker, problem, points)
         columns = shift_and_scale(self.scaler_, rows.shape[1])
         self.expansion_ = expansion if columns is None else expansion.on_columns(*columns)
 
@@ -369,6 +371,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         """Centers of the kernels, or None where all rows are candidates."""
         if len(points) <= self._most_centers:
             return None
+        return self._chosen_centers(points, rng)
+
+    def _chosen_centers(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray:
         logger.info("choosing %d centers among %d rows", self._most_centers, len(points))
         return kmeans_centers(points, int(self._most_centers), rng)
 
@@ -404,7 +409,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             to_centers = 0.0 if centers is None else mean_center_distance(points, centers, rng)
             by_rule = rule_sigma(distance, to_centers)
         Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
-        sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_sigmas(distance))
+        uses_paper_grid = self.sigma == "cv" and self.sigmas is None
+        paper_grid = paper_sigmas(distance) if uses_paper_grid else ()
+        sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_grid)
         if "cv" not in (self.C, self.sigma):
             return float(Cs[0]), float(sigmas[0])
         folds = self.cv
@@ -418,7 +425,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             splits=check_cv(folds).split(points),
             scheme=scheme,
             problem=problem,
-            choose_centers=lambda part: self._centers(part, rng),
+            # As the fit itself does: even where all rows of a fold would do as centers, all rows
+            # of the fit may be more than a kernel matrix can have.
+            choose_centers=None if centers is None else partial(self._chosen_centers, rng=rng),
             n_jobs=self.n_jobs,
         )
         self.cv_results_ = chosen.results

@@ -6,13 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from rankad._typing import FloatArray
+from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
 from rankad.exceptions import ConvergenceWarning
 from rankad.kernels import (
     CenterFeatures,
     FarField,
     KernelExpansion,
+    center_distances,
     distances_between,
     effective_rank,
     gaussian_gram,
@@ -171,19 +172,22 @@ def _fit_on_centers(
     solution = problem.solved_linear(preferences, features(points), C)
     weights = features.coefficients(solution.coefficients)
     expansion = KernelExpansion(
-        centers=centers, weights=weights, sigma=sigma, far_field=problem.far_field(weights)
+        centers=features.centers,
+        weights=weights,
+        sigma=sigma,
+        far_field=problem.far_field(weights),
     )
     return Ranker(expansion, solution)
 
 
-def pruned(ranker: Ranker, problem: RankSVM) -> tuple[KernelExpansion, float]:
+def pruned(ranker: Ranker, problem: RankSVM, points: FloatArray) -> tuple[KernelExpansion, float]:
     """The ranker's function with fewer centers, where its kernels are so wide that they overlap.
 
     Returned with a bound on how much the kernel sum changed at any point: at most 2% of the
     standard deviation of the training scores. Where half of the centers do not suffice for that, or
-    do not reach all the others, beyond which the far field would begin too early, the expansion
-    stays as it is. So it does without an anchor: there it may rest on differences of nearly equal
-    kernels, of which a plain sum keeps too few digits.
+    do not reach all the others and the training ``points``, beyond which the far field would begin
+    too early, the expansion stays as it is. So it does without an anchor: there it may rest on
+    differences of nearly equal kernels, of which a plain sum keeps too few digits.
     """
     expansion = ranker.expansion
     n_most = expansion.n_centers // 2
@@ -200,6 +204,8 @@ def pruned(ranker: Ranker, problem: RankSVM) -> tuple[KernelExpansion, float]:
     to_picked = distances[:, found.picked].min(axis=1) / expansion.sigma
     if to_picked.max() > expansion.far_field.radius / 2.0:
         return expansion, 0.0
+    if _leaves_behind(points, expansion, found.picked, expansion.far_field.radius):
+        return expansion, 0.0
     fewer = KernelExpansion(
         centers=expansion.centers[found.picked],
         weights=found.weights,
@@ -207,3 +213,12 @@ def pruned(ranker: Ranker, problem: RankSVM) -> tuple[KernelExpansion, float]:
         far_field=problem.far_field(found.weights),
     )
     return fewer, found.error_bound
+
+
+def _leaves_behind(
+    points: FloatArray, expansion: KernelExpansion, picked: IntArray, radius: float
+) -> bool:
+    """Whether points within reach of the centers are beyond that of the picked ones."""
+    reach = radius * expansion.sigma
+    is_beyond = center_distances(points, expansion.centers[picked]) > reach
+    return bool((center_distances(points[is_beyond], expansion.centers) <= reach).any())
