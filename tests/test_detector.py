@@ -556,3 +556,66 @@ def test_cross_validation_uses_as_many_centers_as_the_fit(nominal):
 def test_what_cannot_be_a_number_of_centers_is_refused(nominal, n_centers):
     with pytest.raises(ValueError, match="'n_centers' parameter of RankAD must be"):
         RankAD(n_centers=n_centers).fit(nominal)
+
+
+def test_one_center_is_enough_for_a_detector(nominal, new):
+    detector = RankAD(n_centers=1, random_state=0).fit(nominal)
+    assert detector.expansion_.n_centers == 1
+    assert_allclose(detector.scorer_.expansion.centers, detector.expansion_.centers)
+    # One kernel ranks by the distance to its center.
+    distances = np.linalg.norm(
+        (new - detector.scaler_.mean_) / detector.scaler_.scale_ - detector.expansion_.centers,
+        axis=1,
+    )
+    assert spearmanr(detector.score_samples(new), -distances)[0] > 0.999
+    assert detector.p_values(np.full((1, 3), 1e6))[0] == detector.reference_.smallest_alpha
+
+
+CV = {"C": "cv", "sigma": "cv", "Cs": [0.01, 1.0], "sigmas": [0.5, 2.0], "random_state": 0}
+
+
+def test_no_distances_among_all_rows_where_these_have_few_centers(nominal, monkeypatch):
+    # Folds of 135 of 180 rows: fewer than centers.
+    monkeypatch.setattr(
+        "rankad.selection.cross_validation.distances_between",
+        lambda *_: pytest.fail("all rows are more than a kernel matrix may have"),
+    )
+    RankAD(n_centers=150, cv=4, **CV).fit(nominal)
+
+
+def test_folds_with_as_many_rows_as_centers_and_with_more(nominal):
+    rows = np.arange(180)
+    splits = [(rows[:100], rows[100:]), (rows[:101], rows[101:])]
+    mixed, everything = (
+        RankAD(n_centers=n, cv=splits, **CV).fit(nominal).cv_results_ for n in (100, None)
+    )
+    assert_allclose(mixed["split0_test_score"], everything["split0_test_score"], atol=5e-3)
+    assert_allclose(mixed["split1_test_score"], everything["split1_test_score"], atol=5e-2)
+
+
+def test_cross_validation_of_few_centers_is_the_same_in_threads(nominal):
+    alone, together = (
+        RankAD(n_centers=30, n_jobs=n_jobs, **CV).fit(nominal) for n_jobs in (None, 2)
+    )
+    assert (alone.C_, alone.sigma_) == (together.C_, together.sigma_)
+    assert_array_equal(
+        alone.cv_results_["mean_test_score"], together.cv_results_["mean_test_score"]
+    )
+
+
+@pytest.mark.parametrize("n_centers", ["auto", 30])
+def test_splits_can_be_lists_or_masks(n_centers, nominal):
+    train = [*range(0, 180, 2)]
+    held_out = np.ones(180, dtype=bool)
+    held_out[train] = False
+    detector = RankAD(n_centers=n_centers, cv=[(train, held_out)], **CV).fit(nominal)
+    assert detector.cv_results_["mean_test_score"].max() > 0.7
+
+
+def test_copies_without_distances_ask_for_sigma(rng):
+    rows = np.repeat(rng.normal(size=(6, 2)), 30, axis=0)
+    params = {"statistic": lambda X, reference=None: X[:, 0], "random_state": 0}
+    with pytest.raises(ValueError, match=r"mean neighbor distance is 0.*give sigma as a number"):
+        RankAD(sigma="cv", **params).fit(rows)
+    assert RankAD(sigma="cv", sigmas=[1.0, 2.0], **params).fit(rows).sigma_ in (1.0, 2.0)
+    assert RankAD(sigma=1.0, **params).fit(rows).mean_neighbor_distance_ == 0.0

@@ -1,3 +1,4 @@
+import gc
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,8 @@ from rankad.selection import (
     rule_C,
     rule_sigma,
 )
-from rankad.solvers import directions
+from rankad.selection.cross_validation import _Grid
+from rankad.solvers import Solution, directions
 from rankad.statistics import MeanNeighborDistance
 
 CS = [0.01, 1.0]
@@ -187,8 +189,9 @@ def test_a_narrow_kernel_is_judged_as_it_would_be_deployed(nominal):
     assert chosen.results["mean_test_score"].min() > 0.6
 
 
-def test_threads_change_nothing(nominal):
-    alone, together = select(nominal), select(nominal, n_jobs=2)
+@pytest.mark.parametrize("choose_centers", [None, lambda part: part[::4]], ids=["all", "few"])
+def test_threads_change_nothing(choose_centers, nominal):
+    alone, together = (select(nominal, choose_centers=choose_centers, n_jobs=n) for n in (1, 2))
     assert (alone.C, alone.sigma) == (together.C, together.sigma)
     assert_array_equal(alone.results["mean_test_score"], together.results["mean_test_score"])
 
@@ -227,3 +230,47 @@ def test_candidates_are_one_value_or_a_grid():
 def test_the_rule_refuses_a_width_of_zero():
     with pytest.raises(ValueError, match="rule gives sigma = 0; give sigma as a number"):
         rule_sigma(0.0)
+
+
+def test_the_papers_grid_refuses_a_width_of_zero():
+    with pytest.raises(ValueError, match=r"distance is 0.*give sigma as a number"):
+        paper_sigmas(0.0)
+
+
+def _as_masks(n, part):
+    mask = np.zeros(n, dtype=bool)
+    mask[part] = True
+    return mask
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda n, part: part.tolist(),
+        _as_masks,
+        lambda n, part: _as_masks(n, part).tolist(),
+        lambda n, part: part.astype(np.uint8),
+    ],
+    ids=["lists", "masks", "lists of truth", "small integers"],
+)
+def test_splits_can_have_any_form(form, nominal):
+    folds = list(KFold(3).split(nominal))
+    others = [tuple(form(len(nominal), part) for part in fold) for fold in folds]
+    expected, found = (select(nominal, splits=splits) for splits in (folds, others))
+    for name in ("mean_test_score", "std_test_score"):
+        assert_array_equal(found.results[name], expected.results[name])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_solution_is_kept_longer_than_it_takes_to_judge_it(n_jobs, nominal, monkeypatch):
+    n_alive, record = [], _Grid._record
+
+    def counting(grid, cell, fit):
+        if cell == (len(CS) - 1, len(SIGMAS) - 1, 2):  # the last of the first round
+            n_alive.append(sum(isinstance(thing, Solution) for thing in gc.get_objects()))
+        record(grid, cell, fit)
+
+    monkeypatch.setattr(_Grid, "_record", counting)
+    gc.collect()
+    select(nominal, n_jobs=n_jobs)
+    assert n_alive[0] == 0

@@ -30,8 +30,8 @@ _TOLERATED_SHARE = 0.01
 #: cells still rise by up to 3e-3 when solved tightly, and a constant may hide a ranker's order.
 CV_TOL = 1e-2
 
-#: Chooses centers among points; None for all of them.
-CenterChoice = Callable[[FloatArray], FloatArray | None]
+#: Chooses centers for points.
+CenterChoice = Callable[[FloatArray], FloatArray]
 
 #: Cells that come this close to the best agreement contend, at least.
 _LEAST_SLACK = 1e-3
@@ -71,9 +71,13 @@ class _Task:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """One cell's solution in one fold, its held-out agreement, and the seconds it took."""
+    """What is kept of one cell's solution in one fold.
 
-    solution: Solution
+    Where the next may start, whether it converged, its held-out agreement, the seconds it took.
+    """
+
+    warm_start: FloatArray
+    is_converged: bool
     agreement: float
     seconds: float
 
@@ -98,19 +102,14 @@ def cross_validate(
     cells the smoothest wins: the largest sigma, then the smallest C. A fold in which a part has no
     pairs says nothing, and counts 1/2 for every cell.
 
-    The centers are the training points of each fold, or those that ``choose_centers`` chooses among
-    them. All cells are solved roughly, then the contenders at the problem's own tolerance: see
-    `_Grid`.
+    The centers are the training points of each fold, or those that ``choose_centers`` chooses for
+    them. Splits are positions of the points, or masks. All cells are solved roughly, then the
+    contenders at the problem's own tolerance: see `_Grid`.
     """
     scheme = PreferenceScheme() if scheme is None else scheme
+    positions = np.arange(len(points))  # of them, as arrays, whatever form the splits have
     folds = [
-        _Fold(
-            train,
-            test,
-            _preferences_within(points[train], statistic, scheme),
-            _preferences_within(points[test], statistic, scheme),
-            None if choose_centers is None else choose_centers(points[train]),
-        )
+        _fold(points, positions[train], positions[test], statistic, scheme, choose_centers)
         for train, test in splits
     ]
     if not any(fold.says_something for fold in folds):
@@ -160,8 +159,9 @@ class _Grid:
         self.Cs, self.sigmas, self.folds = Cs, sigmas, folds
         self.points, self.problem, self.n_jobs = points, problem, n_jobs
         # Before the threads start, who would each compute them.
-        needs_distances = any(fold.centers is None for fold in folds)
-        self._distances = distances_between(*2 * [points if needs_distances else points[:0]])
+        self._distances: FloatArray = np.empty((0, 0))
+        if any(fold.centers is None for fold in folds):
+            self._distances = distances_between(points, points)
         self._to_centers = [
             np.empty(0)
             if fold.centers is None
@@ -209,8 +209,8 @@ class _Grid:
     def _record(self, cell: tuple[int, int, int], fit: _Fit) -> None:
         self.scores[cell] = fit.agreement
         self.seconds[cell] += fit.seconds
-        self.is_converged[cell] = fit.solution.status is Status.CONVERGED
-        self.starts[cell] = fit.solution.warm_start
+        self.is_converged[cell] = fit.is_converged
+        self.starts[cell] = fit.warm_start
 
     def _basis(self, task: _Task, problem: RankSVM) -> Basis:
         fold, sigma = self.folds[task.fold], float(self.sigmas[task.sigma])
@@ -235,14 +235,35 @@ class _Grid:
         return self._judged(task, basis, solutions)
 
     def _judged(self, task: _Task, basis: Basis, solutions: Iterator[Solution]) -> Iterator[_Fit]:
-        """Solutions for each C of a task, with their agreement on the held-out points."""
+        """What is kept of the solution for each C of a task.
+
+        The rest, its scores above all, would else live until all cells are solved.
+        """
         fold = self.folds[task.fold]
         started = time.perf_counter()
         for solution in solutions:
             wrong = _disagreement(basis, solution, fold, self.problem)
             finished = time.perf_counter()
-            yield _Fit(solution, 1.0 - wrong, finished - started)
+            is_converged = solution.status is Status.CONVERGED
+            yield _Fit(solution.warm_start, is_converged, 1.0 - wrong, finished - started)
             started = time.perf_counter()
+
+
+def _fold(
+    points: FloatArray,
+    train: IntArray,
+    test: IntArray,
+    statistic: Statistic,
+    scheme: PreferenceScheme,
+    choose_centers: CenterChoice | None,
+) -> _Fold:
+    return _Fold(
+        train,
+        test,
+        _preferences_within(points[train], statistic, scheme),
+        _preferences_within(points[test], statistic, scheme),
+        None if choose_centers is None else choose_centers(points[train]),
+    )
 
 
 def _preferences_within(

@@ -56,4 +56,9 @@ def candidates(
 
 def paper_sigmas(mean_neighbor_distance: float) -> FloatArray:
     """The paper's widths ``2^i D_K``, i = -10..10."""
+    if mean_neighbor_distance == 0.0:
+        raise ValueError(
+            "The mean neighbor distance is 0, and so are its multiples, the paper's sigmas; give "
+            "sigma as a number, or a grid of sigmas."
+        )
     return np.array(PAPER_RELATIVE_SIGMAS) * mean_neighbor_distance
