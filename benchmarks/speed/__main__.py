@@ -13,6 +13,7 @@ import fitting
 import machine
 import scoring
 import startup
+from reasons import missed
 from report import Section, page, write
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,9 +45,9 @@ def main() -> None:
         done.append(measure())
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
         if not quick:  # after each section: what was measured is not lost where the next one fails
-            write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done, _TAIL))
+            write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done, missed(done)))
     if quick:
-        print(page(f"Quick figures: {facts}.", done))
+        print(page(f"Quick figures: {facts}.", done, missed(done)))
         return
     figures.draw_all(DOCS / "images", repeats=3)
     print(f"wrote {DOCS / 'benchmarks.md'}")
@@ -61,24 +62,6 @@ side, since machines are noisy; `make bench-quick` prints a smaller version in t
 ![Scoring and fitting time against size](images/speed.png)
 
 One thread each; the pictures' data are measured in the same run.
-"""
-
-_TAIL = """
-## Where a figure is missed
-
-**IsolationForest and brute-force k-NN, float64, threads alike.** 30 times their speed would take
-7 to 9 million points per second on two cores. The limit of the hardware, 1 / (d / FMA + 1 / exp),
-is 12 million; the kernel reaches about two thirds of it, and checking the rows and starting a
-thread take another tenth. What is left to the limit are latencies: 13 blocks of 16 centers a row,
-each a chain of 10 dependent multiply-adds for the distance and 12 for the exponential, of which
-the processor overlaps only a few. Two rows at a time gave 3 to 20%, more lanes at a time nothing.
-In float32 the figure is met.
-
-**The published grid.** 1,092 solves of 1,500 rows, 15 to 18 s of one core's time: a third are
-products with the kernel matrix (4.5 MB in single, 9 MB in double precision: bound by the cache
-that two threads share), a third LU factorizations at large C and wide sigma, where single
-precision does not pass its test; the rest is spread over sorts, sums over pairs, and kernel
-matrices. It took 9 to 12 s on two cores, as the machine's neighbors allowed.
 """
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from timing import timed
 
 from rankad.kernels.simd import (
     lanes_in,
+    lanes_of,
     loaded,
     multiply_add,
     power_constants,
@@ -50,11 +51,10 @@ def peaks(dtype: str) -> dict[str, float]:
         repeats=9,
     )
     best = {name: min(timings.seconds[name]) for name in timings.seconds}
-    lanes = 128 // vector.itemsize
     return {
         "fma": max(
             len(square) ** 3 / best["matrix product"],
-            4 * lanes * n_products / best["registers"],
+            4 * lanes_of(dtype) * n_products / best["registers"],
         ),
         "exp": vector.size * n_powers / min(best["exp"], best["powers"]),
     }
@@ -62,7 +62,8 @@ def peaks(dtype: str) -> dict[str, float]:
 
 @numba.njit
 def _multiply_adds(x, n):
-    a, b, c, d = loaded(x, 0), loaded(x, 64), loaded(x, 128), loaded(x, 192)
+    lanes = lanes_in(x)
+    a, b, c, d = loaded(x, 0), loaded(x, lanes), loaded(x, 2 * lanes), loaded(x, 3 * lanes)
     half = splat(x.dtype.type(0.5))
     for _ in range(n):
         a = multiply_add(a, half, half)

@@ -57,7 +57,7 @@ def scorers(rows: np.ndarray, n_centers: int, n_jobs: int) -> dict[str, Scorer]:
         ).fit(rows)
         lof = LocalOutlierFactor(novelty=True, n_jobs=n_jobs).fit(rows)
         knn = KNN(method="mean", n_jobs=n_jobs).fit(rows)
-        ecod = ECOD(n_jobs=1).fit(rows)
+        ecod = ECOD(n_jobs=n_jobs).fit(rows)
     return {
         "OneClassSVM": svm.decision_function,
         "SGDOneClassSVM + Nystroem": nystroem.decision_function,

@@ -17,10 +17,19 @@ N_FEATURES, N_CENTERS, N_TRAINING, N_POINTS = 10, 200, 2_000, 80_000
 
 
 def detector(n_centers: int = N_CENTERS, **params: object) -> RankAD:
-    """Our detector with so many centers, trained on the peers' rows."""
-    rows = nominal_rows(4 * N_TRAINING // 3, N_FEATURES)
-    fitted = RankAD(n_centers=n_centers, random_state=0, **params).fit(rows)
-    if fitted.expansion_.centers.dtype != params.get("dtype", "float64"):
+    """Our detector with so many centers, trained on as many rows as the peers.
+
+    Those that calibrate it come on top.
+    """
+    n_calibration = N_TRAINING // 3
+    rows = nominal_rows(N_TRAINING + n_calibration, N_FEATURES)
+    fitted = RankAD(
+        n_centers=n_centers, calibration_size=n_calibration, random_state=0, **params
+    ).fit(rows)
+    expansion, n_trained = fitted.expansion_, fitted.neighbor_search_.n_rows
+    if (expansion.n_centers, n_trained) != (n_centers, N_TRAINING):
+        raise RuntimeError(f"{expansion.n_centers} centers of {n_trained} rows.")
+    if expansion.centers.dtype != params.get("dtype", "float64"):
         raise RuntimeError("The detector fell back to float64.")
     return fitted
 
