@@ -1,6 +1,7 @@
 """Which rows are searched for neighbors, how, and in how many pieces: decided by (n, d) alone.
 
-Measured on one core, microseconds per query for the 10 nearest of n rows, normal data:
+Measured on one core, microseconds per query for the 10 nearest of n rows, normal data
+(``python benchmarks/neighbors.py``):
 
 ======= ================================ ================================
 n       k-d tree, d = 3 / 5 / 7 / 10     brute force, d = 3 / 5 / 7 / 10

@@ -1,0 +1,60 @@
+"""Microseconds per query for the 10 nearest of n rows: k-d tree beside brute force, on one core.
+
+    python benchmarks/neighbors.py [n ...]
+
+The table of `rankad.statistics.search`, from which the plan of a search follows. Normal data; the
+time to build a tree is shared out among as many queries as there are rows. By default all of the
+table's n, 1,000 to 200,000.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rankad.statistics.search import Method, chunk_size, prepared_search
+
+SIZES = (1_000, 5_000, 20_000, 200_000)
+DIMENSIONS = (3, 5, 7, 10)
+N_NEIGHBORS = 10
+
+#: Queries of one measurement: enough to tell the time of one.
+_MOST_QUERIES = 20_000
+
+_REPEATS = 3
+
+
+def microseconds(n_rows: int, n_features: int, method: Method) -> float:
+    rows = np.random.default_rng(0).normal(size=(n_rows, n_features))
+    return min(_microseconds_once(rows, method) for _ in range(_REPEATS))
+
+
+def _microseconds_once(rows: np.ndarray, method: Method) -> float:
+    queries = rows[:_MOST_QUERIES]
+    chunk = chunk_size(len(queries), len(rows), n_jobs=1)
+    started = time.perf_counter()
+    search = prepared_search(rows, N_NEIGHBORS, method)
+    prepared = time.perf_counter()
+    for first in range(0, len(queries), chunk):
+        search(queries[first : first + chunk])
+    searched = time.perf_counter()
+    return 1e6 * ((prepared - started) / len(rows) + (searched - prepared) / len(queries))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sizes", nargs="*", type=int, default=SIZES, metavar="n")
+    dimensions = " / ".join(map(str, DIMENSIONS))
+    print(f"| n | k-d tree, d = {dimensions} | brute force, d = {dimensions} |\n|---|---|---|")
+    with threadpool_limits(1):
+        for n_rows in parser.parse_args().sizes:
+            cells = [
+                " / ".join(f"{microseconds(n_rows, d, method):.2g}" for d in DIMENSIONS)
+                for method in ("k-d tree", "brute force")
+            ]
+            print(f"| {n_rows:,} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
