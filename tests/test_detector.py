@@ -574,11 +574,12 @@ def test_one_center_is_enough_for_a_detector(nominal, new):
 CV = {"C": "cv", "sigma": "cv", "Cs": [0.01, 1.0], "sigmas": [0.5, 2.0], "random_state": 0}
 
 
-def test_no_distances_among_all_rows_where_these_have_few_centers(nominal, monkeypatch):
-    # Folds of 135 of 180 rows: fewer than centers.
+def test_no_distances_among_more_rows_than_a_kernel_matrix_may_have(nominal, monkeypatch):
+    # 180 rows in folds of 135, which could all be centers.
+    monkeypatch.setattr("rankad.detector.MAX_KERNEL_ROWS", 170)
     monkeypatch.setattr(
         "rankad.selection.cross_validation.distances_between",
-        lambda *_: pytest.fail("all rows are more than a kernel matrix may have"),
+        lambda *_: pytest.fail("distances among all rows"),
     )
     RankAD(n_centers=150, cv=4, **CV).fit(nominal)
 

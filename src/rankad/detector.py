@@ -417,6 +417,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         folds = self.cv
         if isinstance(folds, Integral):
             folds = KFold(folds, shuffle=True, random_state=rng)
+        # Where all rows of a fold are its centers, distances among the rows of all folds are taken.
+        may_take_all = len(points) <= MAX_KERNEL_ROWS
+        choose_centers = self._centers if may_take_all else self._chosen_centers
         chosen = cross_validate(
             points,
             statistic,
@@ -425,9 +428,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             splits=check_cv(folds).split(points),
             scheme=scheme,
             problem=problem,
-            # As the fit itself does: even where all rows of a fold would do as centers, all rows
-            # of the fit may be more than a kernel matrix can have.
-            choose_centers=None if centers is None else partial(self._chosen_centers, rng=rng),
+            choose_centers=partial(choose_centers, rng=rng),
             n_jobs=self.n_jobs,
         )
         self.cv_results_ = chosen.results

@@ -30,8 +30,8 @@ _TOLERATED_SHARE = 0.01
 #: cells still rise by up to 3e-3 when solved tightly, and a constant may hide a ranker's order.
 CV_TOL = 1e-2
 
-#: Chooses centers for points.
-CenterChoice = Callable[[FloatArray], FloatArray]
+#: Chooses centers among points; None for all of them.
+CenterChoice = Callable[[FloatArray], FloatArray | None]
 
 #: Cells that come this close to the best agreement contend, at least.
 _LEAST_SLACK = 1e-3
@@ -102,7 +102,7 @@ def cross_validate(
     cells the smoothest wins: the largest sigma, then the smallest C. A fold in which a part has no
     pairs says nothing, and counts 1/2 for every cell.
 
-    The centers are the training points of each fold, or those that ``choose_centers`` chooses for
+    The centers are the training points of each fold, or those that ``choose_centers`` chooses among
     them. Splits are positions of the points, or masks. All cells are solved roughly, then the
     contenders at the problem's own tolerance: see `_Grid`.
     """
