@@ -1,5 +1,7 @@
 """Slow, obvious versions of what the library computes fast."""
 
+from math import ceil
+
 import numpy as np
 import scipy.optimize
 
@@ -29,6 +31,18 @@ def levels(statistic, n_levels):
     return np.array(
         [next(m for m in range(1, n_levels + 1) if n * m >= n_levels * c) for c in counts]
     )
+
+
+def tail_levels(statistic, share):
+    """Whole groups of equal values, lowest first, as long as they fit; the lowest always."""
+    n_most, tail, n_taken = ceil(share * len(statistic)), set(), 0
+    for value in sorted(set(statistic)):
+        n_equal = sum(1 for other in statistic if other == value)
+        if n_taken and n_taken + n_equal > n_most:
+            break
+        tail.add(value)
+        n_taken += n_equal
+    return np.array([1 if value in tail else 2 for value in statistic])
 
 
 def pairs(levels):

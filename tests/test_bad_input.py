@@ -52,7 +52,7 @@ def test_equal_rows_have_nothing_to_rank():
 
 def test_fewer_rows_than_neighbors_lower_their_number(rng):
     with pytest.warns(UserWarning, match="n_neighbors=10 lowered to 8: there are only 9 training"):
-        detector = fitted(rng.normal(size=(12, 2)), alpha=0.5)
+        detector = fitted(rng.normal(size=(12, 2)), alpha=0.5, n_neighbors=10)
     assert detector.n_neighbors_ == 8
 
 

@@ -299,7 +299,7 @@ def test_the_lean_scorer_follows_calibration(detector, new, rng):
 
 def test_a_statistic_can_be_any_callable(nominal, new):
     named = RankAD(random_state=0).fit(nominal)
-    instance = RankAD(statistic=MeanNeighborDistance(10), random_state=0).fit(nominal)
+    instance = RankAD(statistic=MeanNeighborDistance(5), random_state=0).fit(nominal)
     assert_array_equal(named.p_values(new), instance.p_values(new))
     by_radius = RankAD(statistic=lambda X, reference=None: -(X**2).sum(axis=1), random_state=0)
     assert by_radius.fit(nominal).n_iter_ >= 1
@@ -468,7 +468,7 @@ def test_every_named_statistic_trains_a_detector(statistic, nominal, rng):
         {"n_levels": None},
         {"n_levels": 10},
         {"min_rank_gap": 0.2},
-        {"pair_weight": operator.sub},
+        {"n_levels": 3, "pair_weight": operator.sub},
         {"loss": "hinge"},
         {"loss": "hinge", "anchor": 0.0, "calibration": "train", "C": "cv", "Cs": [0.1, 1.0]},
         {"min_rank_gap": 0.1, "sigma": "cv", "sigmas": [0.5, 1.0]},

@@ -48,7 +48,7 @@ MODULES = {
     "metrics": "auc average_precision excess_mass_curve mass_volume_curve pairwise_disagreement "
     "partial_auc power",
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
-    "rank_gap_preferences ranks require_pairs",
+    "rank_gap_preferences ranks require_pairs tail_levels",
     "selection": "CV_TOL CenterChoice CrossValidation PAPER_CS PAPER_RELATIVE_SIGMAS candidates "
     "cross_validate paper_sigmas rule_C rule_sigma",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "

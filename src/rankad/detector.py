@@ -74,11 +74,12 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         leave-one-out density ("kernel_density"), distances along a neighbor graph ("geodesic_knn")
         or for the local dimension ("dimension_adapted_knn"); or any callable from rows to values,
         higher = more nominal (see `rankad.statistics`).
-    n_neighbors : int, default=10
+    n_neighbors : int, default=5
         Neighbors K in the statistic; lowered, with a warning, where there are not that many rows.
-    n_levels : int or None, default=3
-        Levels that the ranks are quantized to; rows are preferred to those of lower levels. None
-        gives every distinct rank its own.
+    n_levels : int, "tail" or None, default="tail"
+        Levels that the ranks are quantized to; rows are preferred to those of lower levels. "tail"
+        makes two, the least nominal tenth of the rows and all others; a number m makes m equal ones
+        (the paper has 3); None gives every distinct rank its own.
     min_rank_gap : float, optional
         Prefer rows whose ranks, between 0 and 1, are larger by at least this, instead of levels
         (``n_levels`` is then not used).
@@ -87,16 +88,16 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         eq. (8). By default 1. Needs levels, at most 100 of them.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Loss of a preference pair; "hinge" is the paper's equation, and slower to solve.
-    anchor : float, default=1.0
+    anchor : float, default=30.0
         Weight of a virtual point at infinity that every training row must outrank, in units of all
         other pairs together. It makes far points anomalous, and brings the far field of `scorer_`.
         0 is the paper: a point far from all data may then get a middling rank.
     C : float, "rule" or "cv", default="rule"
-        Weight of the loss. The rule is 8 / n.
+        Weight of the loss. The rule is 32 / n.
     sigma : float, "rule" or "cv", default="rule"
-        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is half the
-        mean distance to the K nearest neighbors or, if larger, the mean distance to the nearest
-        center.
+        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is .6 of
+        the mean distance to the K nearest neighbors or, if larger, .85 of the mean distance to the
+        nearest center.
     Cs, sigmas : array-like, optional
         Grids for "cv"; by default the paper's 13 values of C and 21 widths, 2^-10 to 2^10 times the
         mean distance to the K nearest neighbors.
@@ -177,7 +178,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> detector.p_values([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]]).round(3)
-    array([0.849, 0.008])
+    array([0.81 , 0.008])
     >>> detector.predict([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], alpha=0.01)
     array([ 1, -1])
     """
@@ -186,7 +187,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "statistic": [StrOptions(set(STATISTICS)), callable],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_levels": [Interval(Integral, 2, None, closed="left"), None],
+        "n_levels": [Interval(Integral, 2, None, closed="left"), StrOptions({"tail"}), None],
         "min_rank_gap": [Interval(Real, 0, 1, closed="neither"), None],
         "pair_weight": [callable, None],
         "loss": [StrOptions(set(LOSSES))],
@@ -213,12 +214,12 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         alpha: float = 0.05,
         statistic: str | Statistic = "mean_knn",
-        n_neighbors: int = 10,
-        n_levels: int | None = 3,
+        n_neighbors: int = 5,
+        n_levels: int | Literal["tail"] | None = "tail",
         min_rank_gap: float | None = None,
         pair_weight: PairWeight | None = None,
         loss: str = "squared_hinge",
-        anchor: float = 1.0,
+        anchor: float = 30.0,
         C: float | Literal["rule", "cv"] = "rule",
         sigma: float | Literal["rule", "cv"] = "rule",
         Cs: ArrayLike | None = None,
@@ -268,10 +269,12 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         hinge of the routine that the paper used; ``loss="hinge"`` is that of its equation.
 
         >>> RankAD.as_published(random_state=0)
-        RankAD(C='cv', anchor=0.0, calibration='train', n_centers=None, random_state=0,
-               scaler=None, sigma='cv')
+        RankAD(C='cv', anchor=0.0, calibration='train', n_centers=None, n_levels=3,
+               n_neighbors=10, random_state=0, scaler=None, sigma='cv')
         """
         published: dict[str, Any] = {
+            "n_neighbors": 10,
+            "n_levels": 3,
             "anchor": 0.0,
             "C": "cv",
             "sigma": "cv",

@@ -43,7 +43,7 @@ class RankSVM:
     keeps its digits at a wide sigma; with an anchor, the far field continues it.
     """
 
-    anchor: float = 1.0
+    anchor: float = 30.0
     loss: str = "squared_hinge"
     tol: float = 1e-6
     max_iter: int = 100

@@ -35,6 +35,7 @@ CASES = [
     Case("RankAD cross", RankAD(calibration="cross", sigma=3.0)),
     Case("RankAD hinge", RankAD(loss="hinge")),
     Case("RankAD rank gap", RankAD(min_rank_gap=0.2)),
+    Case("RankAD three levels", RankAD(n_levels=3)),
     Case("RankAD every rank", RankAD(n_levels=None)),
     Case("RankAD pair weights", RankAD(n_levels=5, pair_weight=operator.sub)),
     Case("RankAD statistic instance", RankAD(statistic=KthNeighborDistance(4))),

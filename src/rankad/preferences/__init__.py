@@ -1,6 +1,6 @@
 """From a statistic to preference pairs (second stage of Algorithm 1)."""
 
-from rankad.preferences.levels import quantized_levels, ranks
+from rankad.preferences.levels import quantized_levels, ranks, tail_levels
 from rankad.preferences.pairs import (
     PairWeight,
     Preferences,
@@ -19,4 +19,5 @@ __all__ = [
     "rank_gap_preferences",
     "ranks",
     "require_pairs",
+    "tail_levels",
 ]

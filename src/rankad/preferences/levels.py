@@ -1,8 +1,13 @@
 """Ranks of a statistic, and the few levels they are quantized to (Remark 1 of the paper)."""
 
+from math import ceil
+
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
+
+#: Share of the points in the tail.
+TAIL_SHARE = 0.1
 
 
 def ranks(statistic: FloatArray) -> FloatArray:
@@ -24,6 +29,20 @@ def quantized_levels(statistic: FloatArray, n_levels: int) -> IntArray:
     """
     # In integers: m * (count / n) rounds up across a level's edge for some n.
     return -(-n_levels * rank_counts(statistic) // statistic.size)
+
+
+def tail_levels(statistic: FloatArray, share: float = TAIL_SHARE) -> IntArray:
+    """Two levels: 1 for the least nominal ``share`` of the points, 2 for all others.
+
+    Alarms are decided in the tail, so that is where the order of the points matters. Equal
+    statistics share a level: where more than the share tie at the bottom, the tail is all of them.
+
+    >>> tail_levels(np.array([-0.2, -0.9, -0.5, -0.9]))
+    array([2, 1, 2, 1])
+    """
+    counts = rank_counts(statistic)
+    n_in_tail = max(ceil(share * statistic.size), counts.min(initial=statistic.size))
+    return np.where(counts <= n_in_tail, 1, 2)
 
 
 def rank_counts(statistic: FloatArray) -> IntArray:

@@ -1,9 +1,10 @@
 """Which pairs a statistic gives rise to, as one object for any part of the data."""
 
 from dataclasses import dataclass
+from typing import Literal
 
-from rankad._typing import FloatArray
-from rankad.preferences.levels import quantized_levels
+from rankad._typing import FloatArray, IntArray
+from rankad.preferences.levels import quantized_levels, tail_levels
 from rankad.preferences.pairs import (
     PairWeight,
     Preferences,
@@ -16,7 +17,8 @@ from rankad.preferences.pairs import (
 class PreferenceScheme:
     """Pairs of different levels, or, with ``min_rank_gap``, pairs of sufficiently different ranks.
 
-    ``n_levels=None`` gives every distinct rank a level of its own (the paper's m = n).
+    ``n_levels=None`` gives every distinct rank a level of its own (the paper's m = n), "tail" only
+    sets the least nominal points below all others.
 
     >>> import numpy as np
     >>> PreferenceScheme(n_levels=2)(np.array([0.1, 0.4, 0.3, 0.2])).total_weight
@@ -25,7 +27,7 @@ class PreferenceScheme:
     6.0
     """
 
-    n_levels: int | None = 3
+    n_levels: int | Literal["tail"] | None = "tail"
     min_rank_gap: float | None = None
     pair_weight: PairWeight | None = None
 
@@ -39,5 +41,10 @@ class PreferenceScheme:
         """Preferences among points with these statistics."""
         if self.min_rank_gap is not None:
             return rank_gap_preferences(statistic, self.min_rank_gap)
+        return level_preferences(self._levels(statistic), self.pair_weight)
+
+    def _levels(self, statistic: FloatArray) -> IntArray:
+        if self.n_levels == "tail":
+            return tail_levels(statistic)
         n_levels = statistic.size if self.n_levels is None else self.n_levels
-        return level_preferences(quantized_levels(statistic, n_levels), self.pair_weight)
+        return quantized_levels(statistic, n_levels)

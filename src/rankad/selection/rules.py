@@ -11,24 +11,24 @@ PAPER_RELATIVE_SIGMAS = tuple(2.0**power for power in range(-10, 11))
 
 
 def rule_C(n: int) -> float:
-    """``C = 8 / n``: safely above the C n at which the anchor loses its grip, whatever n.
+    """``C = 32 / n``: safely above the C n at which the anchor loses its grip, whatever n.
 
     >>> rule_C(800)
-    0.01
+    0.04
     """
-    return 8.0 / n
+    return 32.0 / n
 
 
 def rule_sigma(mean_neighbor_distance: float, mean_center_distance: float = 0.0) -> float:
-    """``sigma = D_K / 2``: narrow enough to follow the statistic closely.
+    """``sigma = .6 D_K``: narrow enough to follow the statistic closely.
 
-    Or, if larger, the mean distance of a row to its nearest center, so that few centers still cover
-    the data. Where most rows are centers themselves, that would shrink to nothing.
+    Or, if larger, .85 of the mean distance of a row to its nearest center, so that few centers
+    still cover the data. Where most rows are centers themselves, that would shrink to nothing.
 
-    >>> rule_sigma(2.0), rule_sigma(2.0, 1.5)
-    (1.0, 1.5)
+    >>> rule_sigma(2.0), rule_sigma(2.0, 2.0)
+    (1.2, 1.7)
     """
-    sigma = max(mean_neighbor_distance / 2.0, mean_center_distance)
+    sigma = max(0.6 * mean_neighbor_distance, 0.85 * mean_center_distance)
     if sigma == 0.0:
         raise ValueError(
             "The mean neighbor distance is 0, so the rule gives sigma = 0; give sigma as a number."
