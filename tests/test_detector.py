@@ -41,8 +41,8 @@ def new(rng):
 
 def test_the_default_follows_the_rule(detector):
     assert detector.reference_.size == 60
-    assert_allclose(detector.C_, 8 / 180)
-    assert_allclose(detector.sigma_, detector.mean_neighbor_distance_ / 2)
+    assert_allclose(detector.C_, 32 / 180)
+    assert_allclose(detector.sigma_, 0.6 * detector.mean_neighbor_distance_)
     assert isinstance(detector.reference_, HeldOutScores)
     assert detector.solution_.n_iter == detector.n_iter_ >= 1
     assert not hasattr(detector, "cv_results_")
@@ -165,7 +165,7 @@ def test_one_of_two_can_be_cross_validated(nominal):
     detector = RankAD(sigma="cv", sigmas=[0.5, 1.0], cv=ShuffleSplit(2, random_state=0))
     detector.set_params(random_state=0).fit(nominal)
     assert detector.sigma_ in (0.5, 1.0)
-    assert_allclose(detector.C_, 8 / 180)
+    assert_allclose(detector.C_, 32 / 180)
     assert len(detector.cv_results_["params"]) == 2
 
 
@@ -497,7 +497,7 @@ def test_the_number_of_centers_can_be_chosen(nominal, new):
     everything = RankAD(n_centers=None, random_state=0).fit(nominal)
     assert 30 < everything.expansion_.n_centers <= 180
     assert spearmanr(few.score_samples(new), everything.score_samples(new))[0] > 0.9
-    assert_allclose(everything.sigma_, everything.mean_neighbor_distance_ / 2)
+    assert_allclose(everything.sigma_, 0.6 * everything.mean_neighbor_distance_)
 
 
 @pytest.mark.parametrize("n_centers", [179, 170, 120])
@@ -536,7 +536,7 @@ def test_many_copies_of_few_rows_are_few_centers(rng):
     rows = np.concatenate([np.repeat(distinct[:100], 20, axis=0), distinct[100:]])
     detector = RankAD(random_state=0).fit(rows)
     assert detector.expansion_.n_centers <= 300
-    assert_allclose(detector.sigma_, detector.mean_neighbor_distance_ / 2)
+    assert_allclose(detector.sigma_, 0.6 * detector.mean_neighbor_distance_)
 
 
 def test_cross_validation_uses_as_many_centers_as_the_fit(nominal):

@@ -216,7 +216,7 @@ def test_the_papers_grid():
     assert (PAPER_CS[0], PAPER_CS[1], PAPER_CS[-2], PAPER_CS[-1]) == (0.001, 0.003, 300.0, 1000.0)
     assert len(PAPER_RELATIVE_SIGMAS) == 21
     assert_allclose(paper_sigmas(3.0), 3.0 * 2.0 ** np.arange(-10, 11))
-    assert rule_C(2000) == 0.004
+    assert rule_C(2000) == 0.016
 
 
 def test_candidates_are_one_value_or_a_grid():
