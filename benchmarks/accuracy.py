@@ -11,6 +11,7 @@ page of them. Detectors have one thread each, and as many run side by side as ``
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 import warnings
@@ -122,6 +123,8 @@ def in_processes(
     function: Callable[..., Kind], tasks: Sequence[tuple[object, ...]], n_jobs: int
 ) -> Iterator[Kind]:
     """Results of the tasks, as they come; one thread of BLAS in each process."""
+    # Whoever is told to end ends the processes, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as processes:
         try:
