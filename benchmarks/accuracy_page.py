@@ -12,9 +12,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from accuracy import LEVELS, RECORDS, Record, read_lines
+from accuracy import COSTS, LEFT_OUT, LEVELS, RECORDS, Cost, Record
+from methods import N_CENTERS as ALL_N_CENTERS
 from one_class import set_names
-from scipy.stats import rankdata, studentized_range
+from records import read_records
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from study import N_CENTERS, Trial
 from study import RECORDS as TRIALS
 
@@ -23,31 +25,40 @@ DOCS = Path(__file__).parents[1] / "docs"
 DEFAULT = "RankAD, 400 centers"
 TEACHER = "mean k-NN, k = 5"
 OWN_SEARCH = "mean k-NN, k = 5, our search"
-RANKAD = tuple(f"RankAD, {n} centers" for n in (25, 50, 100, 200, 400, 800, "all"))
-DENSITIES = (
-    *(f"density sum, {n} centers" for n in (25, 50, 100, 200, 400, 800)),
-    "density sum, all rows",
-)
+RANKAD = tuple(f"RankAD, {n or 'all'} centers" for n in ALL_N_CENTERS)
+DENSITIES = tuple(f"density sum, {f'{n} centers' if n else 'all rows'}" for n in ALL_N_CENTERS)
 OTHERS = (
     *("RankAD as published", TEACHER, "mean k-NN, k = 10", "DTE-NP", "LOF", "iForest", "OC-SVM"),
     *("ECOD", "COPOD", "INNE", "K-LPE", "BP-KNNG", "massAD"),
 )
-#: Methods of the ranking: those that differ in more than the number of centers.
-RANKED = ("RankAD, 100 centers", DEFAULT, "RankAD, all centers", "density sum, all rows", *OTHERS)
+METHODS = (*RANKAD, *DENSITIES, *OTHERS, OWN_SEARCH)
+
+#: Methods whose ranks are compared: of RankAD the default, and with every row a center.
+RANKED = (DEFAULT, "RankAD, all centers", "density sum, all rows", *OTHERS)
+
+#: From so many training rows on, the quarter that RankAD holds out resolves alpha = .01.
+LEAST_ROWS_FOR_LEVELS = 400
 
 
 class Results:
-    """Records by method, set and seed; only what all methods have done."""
+    """Records and costs of some sets, for all methods and seeds."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(
+        self, records: Sequence[Record], costs: Sequence[Cost], sets: Sequence[str]
+    ) -> None:
+        self.sets = [name for name in sorted(sets) if name not in LEFT_OUT]
+        self.seeds = sorted({r.seed for r in records})
         self._by_key = {(r.method, r.set, r.seed): r for r in records}
-        methods = (*RANKAD, *DENSITIES, *OTHERS, OWN_SEARCH)
-        cells = {(r.set, r.seed) for r in records}
-        whole = {cell for cell in cells if all((m, *cell) in self._by_key for m in methods)}
-        self.seeds = sorted({seed for _, seed in whole})
-        self.sets = sorted({name for name, _ in whole})
-        if not whole or len(whole) != len(self.seeds) * len(self.sets):
-            raise SystemExit(f"Not every set has the same seeds yet: {len(whole)} are whole.")
+        self._costs = {(c.method, c.set): c for c in costs}
+        missing = [
+            (method, name)
+            for method in METHODS
+            for name in self.sets
+            if (method, name) not in self._costs
+            or any((method, name, seed) not in self._by_key for seed in self.seeds)
+        ]
+        if missing:
+            raise SystemExit(f"Not all is measured yet: {len(missing)} are missing: {missing[:3]}")
 
     def array(self, method: str, quantity: Callable[[Record], float]) -> np.ndarray:
         """A quantity of a method, shape ``(n_sets, n_seeds)``."""
@@ -65,8 +76,21 @@ class Results:
 
     def microseconds(self, method: str) -> float:
         """Microseconds to score a point: the geometric mean over sets."""
-        per_set = np.median(self.array(method, lambda record: record.score_microseconds), axis=1)
-        return float(np.exp(np.log(per_set).mean()))
+        each = [self._costs[method, name].score_microseconds for name in self.sets]
+        return float(np.exp(np.log(each).mean()))
+
+    def seconds(self, method: str) -> float:
+        """Seconds to fit: the median over sets."""
+        return float(np.median([self._costs[method, name].fit_seconds for name in self.sets]))
+
+    def false_alarms(self, method: str) -> list[float]:
+        """Mean false alarms at each level, over the sets with rows enough to resolve it."""
+        n_train = self.array(method, lambda record: record.n_train)
+        is_large = n_train[:, 0] >= LEAST_ROWS_FOR_LEVELS
+        return [
+            float(self.array(method, lambda r, i=i: r.false_alarms[i])[is_large].mean())
+            for i in range(len(LEVELS))
+        ]
 
     def ranks(self, methods: Sequence[str]) -> np.ndarray:
         """Rank of each method on each set by mean AUC, 1 the best, shape ``(methods, sets)``."""
@@ -82,18 +106,14 @@ def summary(results: Results) -> str:
         + " | fit, s | score, us |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    methods = (*RANKAD, *DENSITIES, *OTHERS, OWN_SEARCH)
-    for method in sorted(methods, key=results.mean_auc, reverse=True):
+    for method in sorted(METHODS, key=results.mean_auc, reverse=True):
         cells = [
             _mean_and_deviation(results.aucs(method)),
             _mean_and_deviation(results.array(method, lambda r: r.average_precision)),
             _mean_and_deviation(results.array(method, lambda r: r.power)),
             f"{ranks[method]:.1f}" if method in ranks else "",
-            " / ".join(
-                f"{results.array(method, lambda r, i=i: r.false_alarms[i]).mean():.3f}"
-                for i in range(len(LEVELS))
-            ),
-            f"{np.median(results.array(method, lambda r: r.fit_seconds)):.2g}",
+            " / ".join(f"{rate:.3f}" for rate in results.false_alarms(method)),
+            f"{results.seconds(method):.2g}",
             f"{results.microseconds(method):.2g}",
         ]
         lines.append(f"| {method} | {' | '.join(cells)} |")
@@ -130,10 +150,13 @@ def losses(results: Results) -> str:
 
 
 def study(trials: Sequence[Trial]) -> str:
-    """Mean AUC of each variant for each number of centers, and by how much it is more or less."""
+    """Mean AUC of each variant for each number of centers, and by how much it is more or less.
+
+    Only of sets and seeds for which all variants of a group were tried.
+    """
     tables = []
     for group in dict.fromkeys(trial.group for trial in trials):
-        of_group = [trial for trial in trials if trial.group == group]
+        of_group = _tried_alike([trial for trial in trials if trial.group == group])
         aucs: dict[tuple[str, int | None], list[float]] = {}
         for trial in of_group:
             aucs.setdefault((trial.variant, trial.n_centers), []).append(trial.auc)
@@ -154,40 +177,42 @@ def study(trials: Sequence[Trial]) -> str:
     return "\n\n".join(tables)
 
 
-def draw_ranks(results: Results, path: Path) -> None:
-    """Mean ranks, and bars over those that the sets do not tell apart (Nemenyi's test, 5%)."""
-    ranks = results.ranks(RANKED).mean(axis=1)
-    n_methods, n_sets = len(RANKED), len(results.sets)
-    quantile = float(studentized_range.ppf(0.95, n_methods, np.inf)) / np.sqrt(2.0)
-    critical = quantile * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets))
-    order = np.argsort(ranks)
-    figure, axis = plt.subplots(figsize=(10, 6), layout="constrained")
-    for place, index in enumerate(order):
-        name = RANKED[index]
-        is_ours = name.startswith("RankAD,")
-        style = {"color": "#c1121f" if is_ours else "#333333"}
-        axis.plot(ranks[index], -place, "o", **style)
-        axis.text(ranks[index] + 0.15, -place, name, va="center", **style)
-        axis.plot(
-            [ranks[index] - critical / 2, ranks[index] + critical / 2],
-            [-place] * 2,
-            lw=1,
-            alpha=0.35,
-            **style,
-        )
-    axis.set(
-        yticks=[],
-        xlabel=f"mean rank by AUC over {n_sets} sets (1 = best)",
-        title="Two methods differ at 5% where their bars do not overlap (Nemenyi)",
-    )
-    axis.spines[["left", "top", "right"]].set_visible(False)
+def _tried_alike(trials: Sequence[Trial]) -> list[Trial]:
+    by_cell: dict[tuple[str, int], dict[tuple[str, int | None], Trial]] = {}
+    for trial in trials:
+        by_cell.setdefault((trial.set, trial.seed), {})[trial.variant, trial.n_centers] = trial
+    n_most = max(len(cell) for cell in by_cell.values())
+    return [trial for cell in by_cell.values() if len(cell) == n_most for trial in cell.values()]
+
+
+def draw_ranks(by_title: dict[str, Results], path: Path) -> None:
+    """Mean ranks, each with half of Nemenyi's critical difference (5%) to both sides."""
+    figure, axes = plt.subplots(1, len(by_title), figsize=(15, 6), layout="constrained")
+    for axis, (title, results) in zip(axes, by_title.items(), strict=True):
+        ranks = results.ranks(RANKED)
+        n_methods, n_sets = ranks.shape
+        quantile = float(studentized_range.ppf(0.95, n_methods, np.inf)) / np.sqrt(2.0)
+        half = 0.5 * quantile * np.sqrt(n_methods * (n_methods + 1) / (6.0 * n_sets))
+        means = ranks.mean(axis=1)
+        for place, index in enumerate(np.argsort(means)):
+            is_ours = RANKED[index].startswith("RankAD,")
+            color = "#c1121f" if is_ours else "#333333"
+            axis.plot(means[index], -place, "o", color=color)
+            ends = (means[index] - half, means[index] + half)
+            axis.plot(ends, (-place, -place), lw=1, alpha=0.35, color=color)
+            axis.text(ends[1] + 0.2, -place, RANKED[index], va="center", color=color)
+        chance = friedmanchisquare(*ranks).pvalue
+        axis.set(yticks=[], xlim=(None, n_methods + 8), title=f"{title}; Friedman p = {chance:.1g}")
+        axis.set_xlabel(f"mean rank by AUC over {n_sets} sets (1 = best)")
+        axis.spines[["left", "top", "right"]].set_visible(False)
+    figure.suptitle("Methods differ at 5% where their bars do not overlap (Nemenyi)")
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
 def draw_costs(results: Results, path: Path) -> None:
     """Mean AUC against microseconds per point, and against the number of centers."""
-    places = [25, 50, 100, 200, 400, 800, 1600]
+    places = [n or 1600 for n in ALL_N_CENTERS]
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5.5), layout="constrained")
     for methods, style in (
         (RANKAD, {"color": "#c1121f", "marker": "o", "lw": 2, "label": "RankAD"}),
@@ -235,24 +260,27 @@ def _deviation(values: np.ndarray) -> float:
 
 
 def main() -> None:
-    records = read_lines(RECORDS, Record)
-    everywhere = Results(records)
-    for_choosing = set(set_names("adbench"))
+    records, costs = read_records(RECORDS, Record), read_records(COSTS, Cost)
+    everywhere, chosen_on, others = (
+        Results(records, costs, set_names(collection)) for collection in ("*", "adbench", "paper")
+    )
+    tables = {
+        "summary-all": summary(everywhere),
+        "summary-adbench": summary(chosen_on),
+        "summary-paper": summary(others),
+        "losses": losses(everywhere),
+        "study": study(read_records(TRIALS, Trial)),
+        "sets-rankad": by_set(everywhere, RANKAD),
+        "sets-densities": by_set(everywhere, DENSITIES),
+        "sets-others-1": by_set(everywhere, OTHERS[:7]),
+        "sets-others-2": by_set(everywhere, OTHERS[7:]),
+    }
     page = (DOCS / "accuracy.md").read_text()
-    for name, results in (
-        ("all", everywhere),
-        ("adbench", Results([r for r in records if r.set in for_choosing])),
-        ("paper", Results([r for r in records if r.set not in for_choosing])),
-    ):
-        page = with_table(page, f"summary-{name}", summary(results))
-    page = with_table(page, "sets-rankad", by_set(everywhere, RANKAD))
-    page = with_table(page, "sets-densities", by_set(everywhere, DENSITIES))
-    page = with_table(page, "sets-others-1", by_set(everywhere, OTHERS[:7]))
-    page = with_table(page, "sets-others-2", by_set(everywhere, OTHERS[7:]))
-    page = with_table(page, "losses", losses(everywhere))
-    page = with_table(page, "study", study(read_lines(TRIALS, Trial)))
+    for name, table in tables.items():
+        page = with_table(page, name, table)
     (DOCS / "accuracy.md").write_text(page)
-    draw_ranks(everywhere, DOCS / "images" / "accuracy_ranks.png")
+    titles = {"The paper's sets": others, "ADBench's sets, on which choices were made": chosen_on}
+    draw_ranks(titles, DOCS / "images" / "accuracy_ranks.png")
     draw_costs(everywhere, DOCS / "images" / "accuracy_costs.png")
 
 

@@ -2,24 +2,22 @@
 
     RANKAD_DATA=... python benchmarks/study.py [--seeds 3] [--jobs 2] [--only anchor ...]
 
-Each variant is the default with one thing changed. Rankers are trained on all training rows of the
-protocol of benchmarks/accuracy.py, none held out. One record per variant, number of centers, set
-and seed is appended to the records' file; ``python benchmarks/accuracy_page.py`` makes the tables.
+Each variant is the default ranker with one thing changed, trained on all training rows of the
+protocol of benchmarks/accuracy.py: none are held out, except where that is what is studied. A
+record per variant, number of centers, set and seed is appended to a file, and
+benchmarks/accuracy_page.py makes the tables of them.
 """
 
 import argparse
-import json
-import sys
-import time
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from pathlib import Path
 
 import numpy as np
-from accuracy import in_processes, read_lines, scaled_rows
+from accuracy import scaled_rows
 from one_class import set_names
+from records import FOLDER, read_records, record
 from scipy.optimize import minimize
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.decomposition import PCA
@@ -58,11 +56,11 @@ from rankad.statistics import (
     neighbor_distances,
 )
 
-RECORDS = Path(__file__).parent / "records" / "study.jsonl"
+RECORDS = FOLDER / "study.jsonl"
 N_CENTERS = (100, 400, None)
 
-#: The default.
-ANCHOR = 30.0
+#: The default's.
+K, ANCHOR = RankAD().n_neighbors, RankAD().anchor
 
 #: Groups whose variants would take too long with every row as a center.
 FEW_CENTERS_ONLY = ("widths", "weights")
@@ -85,7 +83,7 @@ class Data:
     @cached_property
     def values(self) -> np.ndarray:
         """The default statistic."""
-        return nearest(5)(self.points)
+        return nearest(K)(self.points)
 
     @cached_property
     def neighbor_distance(self) -> float:
@@ -96,14 +94,14 @@ class Data:
         """The same random numbers for every variant."""
         return np.random.RandomState(self.seed)
 
-    @lru_cache(maxsize=8)  # noqa: B019 - a task holds its data as long as it lives
+    @lru_cache(maxsize=4)  # noqa: B019 - the centers of a few sets may outlive them
     def centers(self, n: int | None) -> Points:
         """The default's centers."""
         if n is None or n >= len(self.points):
             return np.unique(self.points, axis=0)
         return kmeans_centers(self.points, n, self.rng())
 
-    @lru_cache(maxsize=8)  # noqa: B019
+    @lru_cache(maxsize=4)  # noqa: B019
     def center_distance(self, n: int | None) -> float:
         """Mean distance to the nearest of the default's centers."""
         return float(center_distances(self.points, self.centers(n)).mean())
@@ -139,7 +137,7 @@ def ranker(
     statistic: Statistic | None = None,
     preferring: Preferring = tail,
     anchor: float = ANCHOR,
-    Cn: float = 32.0,
+    C_factor: float = 1.0,
     sigma: float | None = None,
     centers: Points | None = None,
     points: Points | None = None,
@@ -155,7 +153,7 @@ def ranker(
     return fit_ranker(
         points,
         preferring(values),
-        C=Cn / len(points),
+        C=C_factor * rule_C(len(points)),
         sigma=data.sigma(n) if sigma is None else sigma,
         problem=RankSVM(anchor, tol=1e-4),
         centers=centers,
@@ -165,6 +163,33 @@ def ranker(
 def density(data: Data, n: int | None, factor: float = 1.0) -> KernelExpansion:
     """Equal weights."""
     return expansion(data.centers(n), np.ones(len(data.centers(n))), factor * data.sigma(n))
+
+
+def sized_density(data: Data, n: int | None) -> KernelExpansion:
+    """Weights by the number of rows nearest to a center."""
+    centers = data.centers(n)
+    which = np.concatenate(
+        [
+            distances_between(part, centers).argmin(axis=1)
+            for part in np.array_split(data.points, 20)
+        ]
+    )
+    counts = np.bincount(which, minlength=len(centers)).astype(float)
+    return expansion(centers, np.maximum(counts, 1e-3), data.sigma(n))
+
+
+def former(data: Data, n: int | None) -> Score:
+    """What the default was before: three equal levels of K = 10, and a weak anchor."""
+    values = nearest(10)(data.points)
+    sigma = max(-0.5 * float(values.mean()), data.center_distance(n))
+    return ranker(
+        data, n, values=values, preferring=equal_levels(3), anchor=1.0, C_factor=1 / 4, sigma=sigma
+    )
+
+
+def anchor_alone(data: Data, n: int | None) -> Score:
+    """So strong an anchor that the pairs do not count, at the same weight of it."""
+    return ranker(data, n, anchor=1e6 * ANCHOR, C_factor=1e-6)
 
 
 def expansion(centers: Points, weights: np.ndarray, sigma: float) -> KernelExpansion:
@@ -187,7 +212,7 @@ def mean_of_ranks(points: Points, neighbors: tuple[int, ...] = (2, 5, 10)) -> np
 def local_ratio(points: Points) -> np.ndarray:
     """Distance to the neighbors, relative to the neighbors' own: as LOF."""
     order = np.argsort(distances_between(points, points), axis=1)[:, 1:11]
-    distances = -nearest(5)(points) + 1e-12
+    distances = -nearest(K)(points) + 1e-12
     return -distances / distances[order].mean(axis=1)
 
 
@@ -340,7 +365,7 @@ def with_synthetic(draw: Callable[..., Points]) -> Callable[[Data, int | None], 
         rng = np.random.default_rng(data.seed)
         first, second = rng.integers(0, len(data.points), size=(2, len(data.points)))
         synthetic = draw(data, data.points[first], data.points[second], rng)
-        values = nearest(5)(synthetic, data.points)
+        values = nearest(K)(synthetic, data.points)
         # What lies no deeper than the tail of the rows is in it; other synthetic points above.
         everything = np.concatenate([data.values, values])
         edges = np.quantile(data.values, [0.01, 0.1])
@@ -397,7 +422,7 @@ def judged(judge: Callable[[Score, Points, np.ndarray], float]) -> Callable[...,
         part = Data(data.points[rest], data.test, data.is_anomaly, data.seed)
         sigmas = part.sigma(n) * 2.0 ** np.arange(-1.0, 2.5, 0.5)
         points = data.points[held_out]
-        values = nearest(5)(points) if len(points) > 1 else np.zeros(len(points))
+        values = nearest(K)(points) if len(points) > 1 else np.zeros(len(points))
         losses = [judge(ranker(part, n, sigma=sigma), points, values) for sigma in sigmas]
         return ranker(data, n, sigma=float(sigmas[int(np.argmin(losses))]))
 
@@ -414,8 +439,7 @@ def by_disagreement_and_anchor(score: Score, points: Points, values: np.ndarray)
 
 def by_volume(score: Score, points: Points, values: np.ndarray) -> float:
     masses = np.linspace(0.9, 0.99, 10)
-    varied = points[:, np.ptp(points, axis=0) > 0.0]
-    if varied.shape[1] < points.shape[1]:
+    if (np.ptp(points, axis=0) == 0.0).any():
         return 0.0  # no volume to speak of: the smallest sigma
     curve = mass_volume_curve(score, points, masses, n_uniform=20_000, random_state=0)
     return float(curve.mean())
@@ -438,6 +462,12 @@ def as_detector(**params: object) -> Callable[[Data, int | None], Score]:
     return fit
 
 
+def cross_validated(data: Data, n: int | None) -> Score:
+    """Sigma by cross-validation, among the rule's and wider and narrower ones."""
+    sigmas = data.sigma(n) * 2.0 ** np.arange(-1.0, 2.5, 0.5)
+    return as_detector(calibration="train", sigma="cv", sigmas=sigmas)(data, n)
+
+
 def neighbors_themselves(k: int) -> Callable[[Data, int | None], Score]:
     return lambda data, n: lambda points: nearest(k)(points, data.points)
 
@@ -452,7 +482,10 @@ Variant = Callable[[Data, int | None], Score]
 STUDY: dict[str, dict[str, Variant]] = {
     "baselines": {
         "RankAD": ranker,
+        "the former default": former,
+        "the anchor's pairs alone": anchor_alone,
         "density sum": density,
+        "density sum, weights by cluster size": sized_density,
         "density sum, sigma x .8": partial(density, factor=0.8),
         "density sum, sigma x 1.25": partial(density, factor=1.25),
         "distance to the nearest center": only_centers,
@@ -487,7 +520,10 @@ STUDY: dict[str, dict[str, Variant]] = {
             for anchor in (1.0, 10.0, 30.0)
         },
     },
-    "C": {f"C = {Cn:g} / n": partial(ranker, Cn=Cn) for Cn in (32.0, 0.8, 2, 8, 128)},
+    "C": {
+        f"{factor:g} times the rule's": partial(ranker, C_factor=factor)
+        for factor in (1.0, 1 / 64, 1 / 16, 1 / 4, 4.0)
+    },
     "sigma": {
         "max(.6 D_K, .85 center distance)": ranker,
         **{
@@ -572,11 +608,12 @@ STUDY: dict[str, dict[str, Variant]] = {
         "the same, anchor's pairs counted": judged(by_disagreement_and_anchor),
         "mass-volume, .9 to .99": judged(by_volume),
         "excess mass": judged(by_excess),
+        'sigma="cv"': cross_validated,
     },
     "rows held out": {
-        "none": as_detector(calibration="train"),
-        "a tenth": as_detector(calibration_size=0.1),
         "a quarter": as_detector(),
+        "a tenth": as_detector(calibration_size=0.1),
+        "none": as_detector(calibration="train"),
     },
 }
 
@@ -612,25 +649,16 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=[*STUDY], help="only these groups")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--records", type=Path, default=RECORDS)
     arguments = parser.parse_args()
-    done = {(t.set, t.seed, t.group) for t in read_lines(arguments.records, Trial)}
+    done = {(one.set, one.seed, one.group, one.variant) for one in read_records(RECORDS, Trial)}
     tasks = [
         (name, seed, group)
         for seed in range(arguments.seeds)
         for group in arguments.only or STUDY
         for name in set_names("adbench")
+        if any((name, seed, group, variant) not in done for variant in STUDY[group])
     ]
-    left = [task for task in tasks if task not in done]
-    arguments.records.parent.mkdir(parents=True, exist_ok=True)
-    started = time.perf_counter()
-    with arguments.records.open("a") as file:
-        for n_done, trials in enumerate(in_processes(tried, left, arguments.jobs), start=1):
-            file.writelines(json.dumps(asdict(trial)) + "\n" for trial in trials)
-            file.flush()
-            minutes = (time.perf_counter() - started) * (len(left) / n_done - 1) / 60
-            done_now = f"{trials[0].group}, {trials[0].set}, seed {trials[0].seed}"
-            print(f"{n_done}/{len(left)}, {minutes:.0f} min left: {done_now}", file=sys.stderr)
+    record(tried, tasks, RECORDS, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -193,6 +193,7 @@ def test_a_scaler_that_makes_nan_is_named(nominal):
         ("statistic", "nearest"),
         ("n_neighbors", 0),
         ("n_levels", 1),
+        ("n_levels", "tails"),
         ("min_rank_gap", 2),
         ("pair_weight", "equal"),
         ("loss", "log"),

@@ -85,7 +85,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         (``n_levels`` is then not used).
     pair_weight : callable, optional
         Weight of a pair, from the levels of the preferred and of the other row: the w_ij of
-        eq. (8). By default 1. Needs levels, at most 100 of them.
+        eq. (8). By default 1. Needs a number of levels, at most 100.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Loss of a preference pair; "hinge" is the paper's equation, and slower to solve.
     anchor : float, default=30.0

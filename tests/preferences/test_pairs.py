@@ -62,6 +62,15 @@ def test_all_pairs_fit_into_blocks_of_n_log_n_members(scheme, rng):
     assert preferences.lower.points.size <= n * np.log2(n)
 
 
+def test_the_default_prefers_all_points_to_the_tail(rng):
+    assert PreferenceScheme()(rng.permutation(200)).total_weight == 20 * 180
+
+
+def test_weights_need_more_than_the_tail():
+    with pytest.raises(ValueError, match="Set n_levels to a number"):
+        PreferenceScheme(pair_weight=lambda a, b: 1.0)
+
+
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_a_weight_that_is_none_is_refused(weight):
     with pytest.raises(ValueError, match="levels 2 and 1 must be finite and not negative"):

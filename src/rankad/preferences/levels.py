@@ -35,7 +35,8 @@ def tail_levels(statistic: FloatArray, share: float = TAIL_SHARE) -> IntArray:
     """Two levels: 1 for the least nominal ``share`` of the points, 2 for all others.
 
     Alarms are decided in the tail, so that is where the order of the points matters. Equal
-    statistics share a level: where more than the share tie at the bottom, the tail is all of them.
+    statistics share a level, so with ties the tail may hold fewer points; or more, where they tie
+    at the bottom.
 
     >>> tail_levels(np.array([-0.2, -0.9, -0.5, -0.9]))
     array([2, 1, 2, 1])

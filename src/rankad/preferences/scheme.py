@@ -36,6 +36,11 @@ class PreferenceScheme:
             raise ValueError(
                 "pair_weight weighs pairs of levels; with min_rank_gap there are none. Give one."
             )
+        if self.n_levels == "tail" and self.pair_weight is not None:
+            raise ValueError(
+                "pair_weight tells pairs of levels apart; with n_levels='tail' all are of the same "
+                "two. Set n_levels to a number."
+            )
 
     def __call__(self, statistic: FloatArray) -> Preferences:
         """Preferences among points with these statistics."""

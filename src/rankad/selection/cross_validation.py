@@ -98,7 +98,7 @@ def cross_validate(
 
     Preferences are formed within each part: training points among training points, held-out points
     among held-out points. Those formed once on all points would share their noise, and reward a
-    ranker for fitting it. Ties count one half; the anchor's pairs count as in training. Among equal
+    ranker for fitting it. Ties count one half; the anchor's pairs count, too. Among equal
     cells the smoothest wins: the largest sigma, then the smallest C. A fold in which a part has no
     pairs says nothing, and counts 1/2 for every cell.
 
@@ -276,14 +276,16 @@ def _preferences_within(
 def _disagreement(basis: Basis, solution: Solution, fold: _Fold, problem: RankSVM) -> float:
     """Share of held-out pairs that the deployed scores order wrongly, the anchor's included.
 
-    A held-out point violates the anchor's pair where the kernel sum has not lifted it above 0.
+    A held-out point violates the anchor's pair where the kernel sum has not lifted it above 0. A
+    strong anchor's pairs count no more than all others together: it would drown them out.
     """
     sums = basis.held_out_sums(solution)
     far_field = problem.far_field(basis.weights(solution))
     scores = sums if far_field is None else far_field.applied(sums, basis.nearest)
     wrong = pairwise_disagreement(scores, fold.test_preferences)
     below_infinity = float(np.mean((sums < 0.0) + 0.5 * (sums == 0.0)))
-    return (wrong + problem.anchor * below_infinity) / (1.0 + problem.anchor)
+    anchor = min(problem.anchor, 1.0)
+    return (wrong + anchor * below_infinity) / (1.0 + anchor)
 
 
 def _outcome(
