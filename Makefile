@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 PEERS := .venv/.peers-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint test test-all bench bench-quick wheel clean
+.PHONY: help setup demo lint test test-all bench bench-quick accuracy wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -44,6 +44,12 @@ bench: $(PEERS)  ## speed beside the peers, into docs/benchmarks.md (half an hou
 
 bench-quick: $(PEERS)  ## the same, smaller and printed only (three minutes)
 	$(BIN)/python benchmarks/speed --quick
+
+accuracy: $(INSTALLED)  ## accuracy beside the peers, into docs/accuracy.md (hours; goes on where stopped)
+	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/accuracy.py --costs
+	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/accuracy_page.py
 
 wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment
 	rm -rf dist .wheel-venv
