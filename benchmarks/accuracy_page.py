@@ -162,7 +162,9 @@ def study(trials: Sequence[Trial]) -> str:
             aucs.setdefault((trial.variant, trial.n_centers), []).append(trial.auc)
         first = of_group[0].variant
         heads = " | ".join(f"{n or 'all'} centers" for n in N_CENTERS)
-        lines = [f"| {group} | {heads} |", "|---" * (len(N_CENTERS) + 1) + "|"]
+        n_seeds = len({trial.seed for trial in of_group})
+        of_seeds = f"{group} ({n_seeds} seed{'s' * (n_seeds > 1)})"
+        lines = [f"| {of_seeds} | {heads} |", "|---" * (len(N_CENTERS) + 1) + "|"]
         for variant in dict.fromkeys(trial.variant for trial in of_group):
             cells = []
             for n in N_CENTERS:
