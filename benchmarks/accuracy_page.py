@@ -152,7 +152,7 @@ def losses(results: Results) -> str:
 def study(trials: Sequence[Trial]) -> str:
     """Mean AUC of each variant for each number of centers, and by how much it is more or less.
 
-    Only of sets and seeds for which all variants of a group were tried.
+    Only of sets for which all variants of a group were tried, and seeds with all sets.
     """
     tables = []
     for group in dict.fromkeys(trial.group for trial in trials):
@@ -180,11 +180,18 @@ def study(trials: Sequence[Trial]) -> str:
 
 
 def _tried_alike(trials: Sequence[Trial]) -> list[Trial]:
-    by_cell: dict[tuple[str, int], dict[tuple[str, int | None], Trial]] = {}
+    """Trials of the sets with all variants, and of the seeds with most sets."""
+    cells: dict[int, dict[str, list[Trial]]] = {}
     for trial in trials:
-        by_cell.setdefault((trial.set, trial.seed), {})[trial.variant, trial.n_centers] = trial
-    n_most = max(len(cell) for cell in by_cell.values())
-    return [trial for cell in by_cell.values() if len(cell) == n_most for trial in cell.values()]
+        cells.setdefault(trial.seed, {}).setdefault(trial.set, []).append(trial)
+    n_variants = max(len(of_set) for of_seed in cells.values() for of_set in of_seed.values())
+    whole = {
+        seed: [of_set for of_set in of_seed.values() if len(of_set) == n_variants]
+        for seed, of_seed in cells.items()
+    }
+    n_sets = max(map(len, whole.values()))
+    alike = [of_set for of_seed in whole.values() if len(of_seed) == n_sets for of_set in of_seed]
+    return [trial for of_set in alike for trial in of_set]
 
 
 def draw_ranks(by_title: dict[str, Results], path: Path) -> None:

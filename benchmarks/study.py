@@ -63,7 +63,7 @@ N_CENTERS = (100, 400, None)
 K, ANCHOR = RankAD().n_neighbors, RankAD().anchor
 
 #: Groups whose variants would take too long with every row as a center.
-FEW_CENTERS_ONLY = ("widths", "weights")
+FEW_CENTERS_ONLY = ("widths", "weights", "synthetic points", "judges of sigma")
 
 Points = np.ndarray
 Score = Callable[[Points], np.ndarray]

@@ -56,6 +56,18 @@ def test_fewer_rows_than_neighbors_lower_their_number(rng):
     assert detector.n_neighbors_ == 8
 
 
+def test_rows_with_more_copies_than_neighbors_are_refused_with_advice(rng):
+    codes = rng.integers(0, 2, size=(400, 4)).astype(float)
+    with pytest.raises(NoPairsError, match=r"is 0 for every.*raise n_neighbors above the number"):
+        fitted(codes)
+    assert fitted(codes, n_neighbors=50).n_neighbors_ == 50
+
+
+def test_weights_that_are_all_zero_are_refused(rng):
+    with pytest.raises(NoPairsError, match="pair_weight must not be 0 for all pairs"):
+        fitted(rng.normal(size=(60, 2)), n_levels=3, pair_weight=lambda a, b: 0.0)
+
+
 def test_one_row_is_refused():
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         fitted(np.ones((1, 3)))

@@ -75,7 +75,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         or for the local dimension ("dimension_adapted_knn"); or any callable from rows to values,
         higher = more nominal (see `rankad.statistics`).
     n_neighbors : int, default=5
-        Neighbors K in the statistic; lowered, with a warning, where there are not that many rows.
+        Neighbors K in a statistic given by name, and in the rule for sigma; lowered, with a
+        warning, where there are not that many rows.
     n_levels : int, "tail" or None, default="tail"
         Levels that the ranks are quantized to; rows are preferred to those of lower levels. "tail"
         makes two, the least nominal tenth of the rows and all others; a number m makes m equal ones

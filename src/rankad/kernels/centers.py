@@ -91,7 +91,8 @@ class CenterFeatures:
         """Coordinates for these centers; training is in float64."""
         centers = np.asarray(centers, dtype=np.float64)
         gram = gaussian_gram(distances_between(centers, centers), sigma)
-        eigenvalues, eigenvectors = np.linalg.eigh(gram)
+        with one_thread_each():  # beside other busy processes, more wait for one another
+            eigenvalues, eigenvectors = np.linalg.eigh(gram)
         is_kept = eigenvalues > _NEGLIGIBLE * eigenvalues[-1]
         return cls(centers, sigma, eigenvectors[:, is_kept] / np.sqrt(eigenvalues[is_kept]))
 

@@ -168,13 +168,18 @@ def require_pairs(statistic: FloatArray, preferences: Preferences) -> None:
         return
     n_values = np.unique(statistic).size
     if n_values == 1:
-        reason = f"the statistic is {statistic[0]:.6g} for every one of them"
+        reason = f"the statistic is {statistic[0] + 0.0:.6g} for every one of them"
         advice = "Are the rows all equal, or evenly spaced? More, or more varied, rows are needed."
+        if statistic[0] == 0.0:
+            advice = (
+                "Has every row as many copies as it has neighbors? Then raise n_neighbors above "
+                "the number of copies."
+            )
     else:
         reason = f"their {n_values} distinct statistics are too few or too close to be told apart"
         advice = (
             "Ties may not be split between levels: raise n_levels, lower min_rank_gap, or train on "
-            "more rows."
+            "more rows. A pair_weight must not be 0 for all pairs."
         )
     raise NoPairsError(
         f"No preference pairs among the {statistic.size} training points: {reason}. {advice}"

@@ -23,6 +23,7 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
 from rankad._progress import logger
+from rankad._threads import one_thread_each
 from rankad._typing import FloatArray, IntArray
 from rankad.solvers.line_search import least_along
 from rankad.solvers.objective import Loss, LossAt
@@ -166,7 +167,8 @@ def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]
     """Solves systems with ``I + C hessian``."""
     matrix = C * hessian
     matrix.flat[:: len(matrix) + 1] += 1.0
-    factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+    with one_thread_each():  # beside other busy processes, more wait for one another for seconds
+        factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
     return lambda right_side: np.asarray(scipy.linalg.cho_solve(factor, right_side))
 
 
