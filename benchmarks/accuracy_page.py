@@ -36,6 +36,9 @@ METHODS = (*RANKAD, *DENSITIES, *OTHERS, OWN_SEARCH)
 #: Methods whose ranks are compared: of RankAD the default, and with every row a center.
 RANKED = (DEFAULT, "RankAD, all centers", "density sum, all rows", *OTHERS)
 
+#: Whose labels would else lie over those of their neighbors.
+_LABELED_BELOW = ("DTE-NP", "K-LPE", "ECOD")
+
 #: From so many training rows on, the quarter that RankAD holds out resolves alpha = .01.
 LEAST_ROWS_FOR_LEVELS = 400
 
@@ -233,7 +236,8 @@ def draw_costs(results: Results, path: Path) -> None:
     for method in OTHERS:
         x, y = results.microseconds(method), results.mean_auc(method)
         left.plot(x, y, "o", ms=4, color="#333333")
-        left.annotate(method, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8)
+        offset = (4, -9) if method in _LABELED_BELOW else (4, 3)
+        left.annotate(method, (x, y), xytext=offset, textcoords="offset points", fontsize=8)
     for method, style in ((TEACHER, "-"), ("mean k-NN, k = 10", ":")):
         right.axhline(results.mean_auc(method), color="#333333", lw=1, ls=style, label=method)
     left.set(xscale="log", xlabel="microseconds per point, one thread", ylabel="mean AUC")
