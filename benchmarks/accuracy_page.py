@@ -183,10 +183,11 @@ def study(trials: Sequence[Trial]) -> str:
 
 
 def _tried_alike(trials: Sequence[Trial]) -> list[Trial]:
-    """Trials of the sets with all variants, and of the seeds with most sets."""
-    cells: dict[int, dict[str, list[Trial]]] = {}
+    """Trials of the sets with all variants, and of the seeds with most sets; the latest of each."""
+    cells: dict[int, dict[str, dict[tuple[str, int | None], Trial]]] = {}
     for trial in trials:
-        cells.setdefault(trial.seed, {}).setdefault(trial.set, []).append(trial)
+        of_set = cells.setdefault(trial.seed, {}).setdefault(trial.set, {})
+        of_set[trial.variant, trial.n_centers] = trial
     n_variants = max(len(of_set) for of_seed in cells.values() for of_set in of_seed.values())
     whole = {
         seed: [of_set for of_set in of_seed.values() if len(of_set) == n_variants]
@@ -194,7 +195,7 @@ def _tried_alike(trials: Sequence[Trial]) -> list[Trial]:
     }
     n_sets = max(map(len, whole.values()))
     alike = [of_set for of_seed in whole.values() if len(of_seed) == n_sets for of_set in of_seed]
-    return [trial for of_set in alike for trial in of_set]
+    return [trial for of_set in alike for trial in of_set.values()]
 
 
 def draw_ranks(by_title: dict[str, Results], path: Path) -> None:
