@@ -172,8 +172,8 @@ def require_pairs(statistic: FloatArray, preferences: Preferences) -> None:
         advice = "Are the rows all equal, or evenly spaced? More, or more varied, rows are needed."
         if statistic[0] == 0.0:
             advice = (
-                "Has every row as many copies as it has neighbors? Then raise n_neighbors above "
-                "the number of copies."
+                "Are the rows all equal? Or has each as many copies as neighbors: then raise "
+                "n_neighbors above the number of copies."
             )
     else:
         reason = f"their {n_values} distinct statistics are too few or too close to be told apart"
