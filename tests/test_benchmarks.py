@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 SPEED = Path(__file__).parents[1] / "benchmarks" / "speed"
+FLOATS = ("float64", "float32")
 NAMES = {path.stem for path in SPEED.glob("*.py")} - {"__main__"}
 
 
@@ -36,3 +37,10 @@ def test_numbers_beside_a_missed_figure_are_those_of_the_run(speed):
     told = speed(is_missed, ("share of the limit, float64, 200 centers", 80.0, "%", 50))
     assert "80% of the hardware's limit" in told
     assert "1.2 times as fast" in told
+
+
+def test_the_second_thread_is_explained_beside_its_gain_with_more_centers(speed):
+    is_missed = ("second thread's gain, float32, 200 centers", 1.7, "x", 1.8)
+    gains = [(f"second thread's gain, {t}, 1000 centers", 1.9, "x", 1.8) for t in FLOATS]
+    assert speed(is_missed).startswith("## Where a figure is missed\n\n**The second thread, 200")
+    assert "the gain is 1.90 and 1.90" in speed(is_missed, *gains)

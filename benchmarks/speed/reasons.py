@@ -61,7 +61,24 @@ the threads share; to LU factorizations at large C and wide sigma, where single 
 pass its test; and to sorts, sums over pairs, and kernel matrices.""".strip()
 
 
+def _second_thread(findings: Findings) -> str:
+    text = """
+**The second thread, 200 centers.** The batch takes some tens of milliseconds, of which starting a
+thread and whatever else runs on the machine take their share."""
+    longer = [findings.get(f"second thread's gain, {dtype}, 1000 centers") for dtype in _DTYPES]
+    if None not in longer:
+        gains = " and ".join(f"{finding.figure:.2f}" for finding in longer)
+        text += f" With 1,000 centers the gain is {gains}\nin float64 and float32."
+    return text.strip()
+
+
+_DTYPES = ("float64", "float32")
+
 _REASONS = (
     Reason(frozenset(f"{peer} against RankAD" for peer in _PEERS), _batches),
     Reason(frozenset({"the whole published grid"}), _grid),
+    Reason(
+        frozenset(f"second thread's gain, {dtype}, {N_CENTERS} centers" for dtype in _DTYPES),
+        _second_thread,
+    ),
 )
