@@ -48,7 +48,7 @@ bench-quick: $(PEERS)  ## the same, smaller and printed only (three minutes)
 accuracy: $(INSTALLED)  ## accuracy beside the peers, into docs/accuracy.md (hours; goes on where stopped)
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/accuracy.py --costs
-	$(BIN)/python benchmarks/study.py
+	$(BIN)/python benchmarks/study.py --seeds 1
 	$(BIN)/python benchmarks/accuracy_page.py
 
 wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment

@@ -1,7 +1,7 @@
 """The detectors whose accuracy is compared, each fitted by one call.
 
 All are given the same rows, z-scored by the training rows. RankAD holds a quarter of its rows out
-to calibrate, the others learn from all of them.
+to calibrate, and the density sums have its centers; BP-KNNG learns from half, the others from all.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,6 @@ class Fitted:
 
     score: Score
     reference: HeldOutScores
-    n_centers: int | None = None
 
     def false_alarms(self, scores: np.ndarray, alpha: float) -> float:
         """Share of the scores that alarm at this level."""
@@ -55,7 +54,7 @@ Fit = Callable[[Rows, int], Fitted]
 def by_rankad(detector: RankAD, n_most: int | None = None) -> Fit:
     def fit(rows: Rows, seed: int) -> Fitted:
         fitted = detector.set_params(random_state=seed).fit(rows[:n_most])
-        return Fitted(fitted.score_samples, fitted.reference_, fitted.expansion_.n_centers)
+        return Fitted(fitted.score_samples, fitted.reference_)
 
     return fit
 
@@ -67,7 +66,7 @@ def by_density(n_centers: int) -> Fit:
         detector = RankAD(n_centers=n_centers, random_state=seed).fit(rows)
         weights = np.full(detector.expansion_.n_centers, 1.0 / detector.expansion_.n_centers)
         density = replace(detector.expansion_, weights=weights, far_field=FarField.below(weights))
-        return Fitted(density, HeldOutScores.of(density(rows)), len(weights))
+        return Fitted(density, HeldOutScores.of(density(rows)))
 
     return fit
 
@@ -80,7 +79,7 @@ def by_density_of_all(rows: Rows, seed: int) -> Fitted:
         centers=rows, weights=weights, sigma=sigma, far_field=FarField.below(weights)
     )
     # Less its own kernel, which is 1 / n, for a row of its own.
-    return Fitted(density, HeldOutScores.of(density(rows) - weights), len(rows))
+    return Fitted(density, HeldOutScores.of(density(rows) - weights))
 
 
 def by_neighbors(k: int, power: float = 1.0) -> Fit:

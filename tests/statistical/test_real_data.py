@@ -31,7 +31,7 @@ def test_false_alarms_stay_below_the_beta_binomial_limit(name, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ALL_SETS if name != "smtp"])
 def test_the_student_is_nowhere_far_below_its_teacher(name):
-    # smtp, with 30 anomalies of which ten lie among the nominal rows, is: docs/accuracy.md.
+    # smtp, with 30 anomalies of which some lie among the nominal rows, is: docs/accuracy.md.
     ours, teacher = (
         np.mean([accuracy.accuracy(method, name, seed)[0].auc for seed in range(3)])
         for method in ("RankAD, 400 centers", "mean k-NN, k = 5")
