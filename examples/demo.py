@@ -23,6 +23,9 @@ from rankad import RankAD
 
 ALPHAS = (0.02, 0.05, 0.1)
 
+#: Splits of the rows over which false alarms are averaged.
+N_SPLITS = 200
+
 
 def load(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Two thirds of the benign rows to train on, the others, and all malignant rows to test."""
@@ -120,8 +123,8 @@ def main() -> None:
     print(f"trained on {len(train)} benign rows ({detector.reference_.size} of them calibrate)")
     print(f"tested on {len(benign)} other benign and {len(malignant)} malignant rows\n")
     print(f"AUC {auc:.3f}, {detector.expansion_.n_centers} kernel centers\n")
-    print("level asked   false alarms seen (95% range)   mean of 40 splits   malignant caught")
-    mean_rates = mean_false_alarms(n_splits=200)
+    print(f"level asked   false alarms seen (95% range)  mean of {N_SPLITS} splits   malignant caught")
+    mean_rates = mean_false_alarms(N_SPLITS)
     for alpha, mean_rate in zip(ALPHAS, mean_rates, strict=True):
         alarms = detector.predict(test, alpha=alpha) == -1
         seen, caught = alarms[is_benign].mean(), alarms[~is_benign].mean()
