@@ -123,7 +123,9 @@ def main() -> None:
     print(f"trained on {len(train)} benign rows ({detector.reference_.size} of them calibrate)")
     print(f"tested on {len(benign)} other benign and {len(malignant)} malignant rows\n")
     print(f"AUC {auc:.3f}, {detector.expansion_.n_centers} kernel centers\n")
-    print(f"level asked   false alarms seen (95% range)  mean of {N_SPLITS} splits   malignant caught")
+    print(
+        f"level asked   false alarms seen (95% range)  mean of {N_SPLITS} splits   malignant caught"
+    )
     mean_rates = mean_false_alarms(N_SPLITS)
     for alpha, mean_rate in zip(ALPHAS, mean_rates, strict=True):
         alarms = detector.predict(test, alpha=alpha) == -1
