@@ -134,6 +134,10 @@ class AveragedKLPE(KLPE):
     ----------
     n_halvings : int, default=10
         Random halvings B that the statistic is averaged over; 0 measures among all rows at once.
+    nearest : bool, default=False
+        Average the distances to neighbors 1 to K, as eq. (7) of the rank-SVM paper does, instead of
+        those to the K about the K-th. With ``n_halvings=0`` the score is the mean distance to the
+        K nearest rows.
 
     Examples
     --------
@@ -145,6 +149,7 @@ class AveragedKLPE(KLPE):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_COMMON_CONSTRAINTS,
         "n_halvings": [Interval(Integral, 0, None, closed="left")],
+        "nearest": ["boolean"],
     }
 
     def __init__(
@@ -153,6 +158,7 @@ class AveragedKLPE(KLPE):
         alpha: float = 0.05,
         n_neighbors: int = 10,
         n_halvings: int = 10,
+        nearest: bool = False,
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.25,
@@ -169,10 +175,16 @@ class AveragedKLPE(KLPE):
             random_state=random_state,
         )
         self.n_halvings = n_halvings
+        self.nearest = nearest
 
     def _statistic(self, rng: np.random.RandomState) -> Statistic:
-        seed = rng.randint(2**31 - 1)
-        return HalvedNeighborDistance(self.n_neighbors, self.n_halvings, self.n_jobs, seed)
+        return HalvedNeighborDistance(
+            self.n_neighbors,
+            self.n_halvings,
+            self.n_jobs,
+            random_state=rng.randint(2**31 - 1),
+            nearest=self.nearest,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,12 @@
 """Labeled rows in `.npz` files: read with every fault named, written whole or not at all."""
 
-import os
-import uuid
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
+from rankad._files import replacing
 from rankad.datasets.dataset import LabeledRows
 from rankad.datasets.errors import CorruptDatasetError
 
@@ -58,8 +54,7 @@ def read_rows(path: Path) -> LabeledRows:
 
 def write_rows(path: Path, rows: LabeledRows) -> None:
     """Write the arrays to the file; whatever happens, it is either absent, old, or complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _replacing(path) as file:
+    with replacing(path) as file:
         np.savez_compressed(file, X=rows.X, y=rows.y)
 
 
@@ -69,17 +64,3 @@ def corrupt_message(path: Path, fault: str) -> str:
         f"The data file {path} is not usable: {fault}. Replace it by a good copy, or delete it "
         f"and load the set again to download it."
     )
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` at the end, and leaves no trace after a failure."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

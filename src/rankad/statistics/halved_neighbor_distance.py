@@ -18,7 +18,8 @@ class HalvedNeighborDistance(SampledStatistic):
     ``G(x) = -(1/K) sum_{i = K - floor((K-1)/2)}^{K + floor(K/2)} D_(i)(x)``: neighbors 6 to 15 for
     K = 10. Each halving splits the points in two at random and measures each half's points among
     the other half; the B results are averaged. A new point is measured among a random half of the
-    reference, B times. ``n_halvings=0`` measures once, among all other points.
+    reference, B times. ``n_halvings=0`` measures once, among all other points. ``nearest=True``
+    takes the neighbors 1 to K instead, as eq. (7) does.
 
     Where there are fewer neighbors than asked for, the farthest there are stand in.
 
@@ -31,6 +32,7 @@ class HalvedNeighborDistance(SampledStatistic):
     n_halvings: int = 10
     n_jobs: int | None = None
     random_state: int | None = 0
+    nearest: bool = False
 
     def __post_init__(self) -> None:
         if self.n_halvings < 0:
@@ -62,7 +64,8 @@ class HalvedNeighborDistance(SampledStatistic):
 
     def _once(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         K, n_available = self.n_neighbors, available_neighbors(points, reference)
-        wanted = np.arange(K - (K - 1) // 2, K + K // 2 + 1)
+        first = 1 if self.nearest else K - (K - 1) // 2
+        wanted = np.arange(first, first + K)
         columns = np.minimum(wanted, n_available) - 1
         n_neighbors = int(columns[-1]) + 1
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)

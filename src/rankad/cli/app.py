@@ -1,0 +1,31 @@
+"""The group of commands, and what they share."""
+
+from typing import Annotated
+
+import typer
+
+from rankad import __version__
+from rankad.cli.reproduce import reproduce
+
+app = typer.Typer(
+    name="rankad",
+    help="Anomaly detection with a false-alarm rate you can state in advance.",
+    no_args_is_help=True,
+    pretty_exceptions_show_locals=False,
+)
+app.command()(reproduce)
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"rankad {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell it.")
+    ] = False,
+) -> None:
+    """Anomaly detection with a false-alarm rate you can state in advance."""

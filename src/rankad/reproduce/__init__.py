@@ -1,0 +1,28 @@
+"""The paper's tables and figures, remade by one call or by the command ``rankad reproduce``.
+
+>>> from rankad.reproduce import TARGETS, reproduce
+>>> TARGETS
+('table1', 'table2', 'fig1', 'fig2', 'fig3')
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     made = reproduce(["fig1"], out=folder)
+...     [path.name for path in made.files]
+['fig1.png', 'fig1.svg']
+"""
+
+from rankad.reproduce.api import TARGETS, Reproduction, reproduce
+from rankad.reproduce.errors import RecordsError, ReproductionError
+from rankad.reproduce.records import LEVELS, Record, read_records
+from rankad.reproduce.results import Results
+
+__all__ = [
+    "LEVELS",
+    "TARGETS",
+    "Record",
+    "RecordsError",
+    "Reproduction",
+    "ReproductionError",
+    "Results",
+    "read_records",
+    "reproduce",
+]

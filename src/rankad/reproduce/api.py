@@ -1,0 +1,232 @@
+"""From the names of tables and figures to files: what to run, and what to make of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from rankad._files import replacing
+from rankad._progress import logger, progress_shown
+from rankad._threads import one_thread_each
+from rankad.datasets import Dataset
+from rankad.reproduce import paper
+from rankad.reproduce.errors import ReproductionError
+from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2, tasks
+from rankad.reproduce.protocol import Experiment, load
+from rankad.reproduce.records import Record, RecordFile
+from rankad.reproduce.results import Results
+from rankad.reproduce.runner import run
+from rankad.reproduce.summary import summary
+from rankad.reproduce.tables import roc_table, table_1, table_2
+
+#: Runs of the paper, and of a quick reproduction.
+N_RUNS, N_QUICK_RUNS = 5, 1
+
+RECORDS_NAME: Final = "records.json"
+
+#: Files by name, as they are made.
+Files = Iterator[tuple[str, bytes]]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was reproduced: all records, and the files that were written."""
+
+    records: list[Record]
+    files: list[Path]
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the files of a target are made from."""
+
+    records: list[Record]
+    folder: str | None
+    command: str
+
+    def results(self, experiment: Experiment) -> Results:
+        return Results(self.records, experiment.name)
+
+
+def _table_1_files(request: _Request) -> Files:
+    sets: Iterator[Dataset] = (load(name, 0, request.folder) for name in paper.SETS)
+    yield "table1.md", table_1(sets).encode()
+
+
+def _table_2_files(request: _Request) -> Files:
+    from rankad.reproduce import figures
+
+    results = request.results(TABLE_2)
+    yield "table2.md", table_2(results, request.command).encode()
+    yield "summary.md", summary(results, request.command).encode()
+    yield from _image_files("false_alarms", figures.images(figures.false_alarms(results)))
+    yield from _image_files("auc_and_time", figures.images(figures.auc_and_time(results)))
+
+
+def _fig_1_files(request: _Request) -> Files:
+    from rankad.reproduce import figures
+
+    yield from _image_files("fig1", figures.images(figures.fig_1()))
+
+
+def _fig_2_files(request: _Request) -> Files:
+    from rankad.reproduce import figures
+
+    results = request.results(FIG_2)
+    yield "fig2.md", roc_table(results, "Fig. 2", request.command).encode()
+    yield from _image_files("fig2", figures.images(figures.fig_2(results)))
+
+
+def _fig_3_files(request: _Request) -> Files:
+    from rankad.reproduce import figures
+
+    results = request.results(FIG_3)
+    yield "fig3.md", roc_table(results, "Fig. 3", request.command).encode()
+    yield from _image_files("fig3", figures.images(figures.fig_3(results)))
+
+
+def _image_files(name: str, images: dict[str, bytes]) -> Files:
+    for ending, content in images.items():
+        yield f"{name}.{ending}", content
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A table or figure: the experiment it is made of, if any, and how."""
+
+    experiment: Experiment | None
+    files: Callable[[_Request], Files]
+
+    @property
+    def set_names(self) -> list[str]:
+        if self.experiment is not None:
+            return list(self.experiment.sizes)
+        return list(paper.SETS) if self.files is _table_1_files else []
+
+
+_TARGETS: Final = {
+    "table1": _Target(None, _table_1_files),
+    "table2": _Target(TABLE_2, _table_2_files),
+    "fig1": _Target(None, _fig_1_files),
+    "fig2": _Target(FIG_2, _fig_2_files),
+    "fig3": _Target(FIG_3, _fig_3_files),
+}
+
+#: What can be reproduced; "all" is all of them.
+TARGETS: Final = tuple(_TARGETS)
+
+
+def reproduce(
+    targets: Sequence[str] = ("all",),
+    *,
+    runs: int | None = None,
+    quick: bool = False,
+    n_jobs: int | None = -1,
+    out: str | os.PathLike[str] = "reproduction",
+    data: str | os.PathLike[str] | None = None,
+    verbose: bool | int = False,
+) -> Reproduction:
+    """Remake tables and figures of the paper, by its protocol.
+
+    Every run of a method on a set is kept in ``records.json`` in the output folder as soon as it is
+    made, so that an interrupted reproduction goes on where it stopped when called again. All files
+    are written whole or not at all.
+
+    Parameters
+    ----------
+    targets : sequence of str, default=("all",)
+        Some of `TARGETS`, or "all".
+    runs : int, optional
+        Random splits; by default the paper's 5, or 1 of a quick reproduction.
+    quick : bool, default=False
+        Train on at most 1,000 rows, and test on at most 5,000 nominal rows and 5,000 anomalies of
+        each set, by the same methods. Quick records do not mix with others: they want an output
+        folder of their own.
+    n_jobs : int, default=-1
+        Processes, each with one thread; -1 takes one for each core.
+    out : path, default="reproduction"
+        Folder for records, tables (Markdown) and figures (PNG and SVG).
+    data : path, optional
+        Folder that holds the real sets; by default ``RANKAD_DATA``, the cache folder, or a
+        download (see `rankad.datasets.load`).
+    verbose : bool or int, default=False
+        Show progress.
+
+    Returns
+    -------
+    Reproduction
+        Records of the targets asked for, and the files written.
+
+    Raises
+    ------
+    ReproductionError
+        Where a target is unknown, matplotlib is missing, a method fails, or the folder holds
+        records that do not mix with these.
+    MissingDatasetError, CorruptDatasetError, DownloadError
+        Where a data set cannot be had, before any run is made.
+    OSError
+        Where a file cannot be written; what was written before stands.
+    """
+    names = _names(targets)
+    if runs is not None and runs < 1:
+        raise ReproductionError(f"runs={runs} must be at least 1.")
+    _require_matplotlib(names)
+    n_runs = (N_QUICK_RUNS if quick else N_RUNS) if runs is None else runs
+    folder = None if data is None else os.fspath(data)
+    file = RecordFile.open(Path(out) / RECORDS_NAME, "quick" if quick else "full")
+    experiments = [e for name in names if (e := _TARGETS[name].experiment) is not None]
+    wanted = list(tasks(experiments, n_runs, quick, folder))
+    with progress_shown(verbose):
+        _require_data(names, folder)
+        records = run(wanted, file, n_jobs)
+        request = _Request(records, folder, _command(names, n_runs, quick))
+        files = [path for name in names for path in _written(name, request, Path(out))]
+    return Reproduction(records, files)
+
+
+def _names(targets: Sequence[str]) -> list[str]:
+    asked = [targets] if isinstance(targets, str) else list(targets)
+    unknown = [name for name in asked if name not in (*TARGETS, "all")]
+    if unknown or not asked:
+        which = f"{unknown[0]!r} is no table or figure" if unknown else "Nothing was asked for"
+        raise ReproductionError(f"{which}; choose from {', '.join(TARGETS)} or all.")
+    return [name for name in TARGETS if name in asked or "all" in asked]
+
+
+def _require_matplotlib(names: Sequence[str]) -> None:
+    if names != ["table1"] and find_spec("matplotlib") is None:
+        raise ReproductionError(
+            "The figures need matplotlib, which is not installed: pip install 'rankad[plot]'."
+        )
+
+
+def _require_data(names: Sequence[str], folder: str | None) -> None:
+    """Have all sets at hand, or say which cannot be had, before hours of work."""
+    needed = dict.fromkeys(name for target in names for name in _TARGETS[target].set_names)
+    for name in needed:
+        logger.info("reading %s", name)
+        load(name, 0, folder)
+
+
+def _command(names: Sequence[str], n_runs: int, quick: bool) -> str:
+    """What the user of the command line would have typed."""
+    which = "all" if names == list(TARGETS) else " ".join(names)
+    is_default = n_runs == (N_QUICK_RUNS if quick else N_RUNS)
+    runs = "" if is_default else f" --runs {n_runs}"
+    return f"rankad reproduce {which}{runs}" + (" --quick" if quick else "")
+
+
+def _written(name: str, request: _Request, folder: Path) -> Iterator[Path]:
+    logger.info("writing %s", name)
+    # What is fitted to be drawn is small: threads of BLAS would only wait for one another.
+    with one_thread_each():
+        files = list(_TARGETS[name].files(request))
+    for file_name, content in files:
+        path = folder / file_name
+        with replacing(path) as file:
+            file.write(content)
+        yield path

@@ -1,0 +1,49 @@
+"""Parts of tables in Markdown."""
+
+from collections.abc import Sequence
+
+from rankad._typing import FloatArray
+from rankad.reproduce.records import LEVELS
+
+
+def table_head(*cells: str) -> list[str]:
+    """The first two lines of a table."""
+    return [table_row(cells), "|" + "---|" * len(cells)]
+
+
+def table_row(cells: Sequence[str]) -> str:
+    """A line of a table."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def mean_and_deviation(values: FloatArray) -> str:
+    """Mean ± standard deviation; of one run there is none.
+
+    >>> mean_and_deviation(np.array([0.8, 0.9])), mean_and_deviation(np.array([0.8]))
+    ('0.850 ± 0.071', '0.800')
+    """
+    mean = f"{values.mean():.3f}"
+    return f"{mean} ± {values.std(ddof=1):.3f}" if len(values) > 1 else mean
+
+
+def rates_told(rates: FloatArray) -> str:
+    """False-alarm rates at all levels.
+
+    >>> rates_told(np.array([0.01, 0.05, 0.1]))
+    '0.010 / 0.050 / 0.100'
+    """
+    return " / ".join(f"{rate:.3f}" for rate in rates)
+
+
+def levels_told() -> str:
+    """The levels themselves."""
+    return " / ".join(f"{alpha:g}" for alpha in LEVELS)
+
+
+def runs_told(n_runs: int) -> str:
+    """A number of runs.
+
+    >>> runs_told(1), runs_told(5)
+    ('1 run', '5 runs')
+    """
+    return f"{n_runs} run{'s' * (n_runs != 1)}"

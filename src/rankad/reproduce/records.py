@@ -1,0 +1,166 @@
+"""What was measured: one record for each run of a method on a set, in one JSON file."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from rankad import __version__
+from rankad._files import replacing
+from rankad.reproduce.errors import RecordsError
+
+#: Levels at which false alarms are counted.
+LEVELS = (0.01, 0.05, 0.1)
+
+_FORMAT = 1
+
+
+class Key(NamedTuple):
+    """What a record is of."""
+
+    experiment: str
+    set: str
+    columns: str
+    method: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.method} on {self.set} ({self.columns} columns), run {self.seed}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run of a method on a set.
+
+    Parameters
+    ----------
+    experiment : {"table2", "fig2", "fig3"}
+    set, columns, method, seed
+        What was run: columns are "raw" or "standard".
+    n_train, n_nominal, n_anomalies : int
+        Rows to train on, and to test on.
+    auc, average_precision, partial_auc : float
+        The last is the mean power below 10% false alarms.
+    full_power_rate : float
+        The least false-alarm rate at which every anomaly is caught.
+    false_alarms : list of int
+        Nominal test rows that alarm at each of `LEVELS`.
+    n_reference : int
+        Scores that p-values compare with.
+    guarantee : {"exact", "empirical", "none"}
+        What stands behind the level.
+    fit_seconds, test_seconds : float
+        Seconds of the processor, on one thread: to fit, and to score all test rows.
+    n_centers : int or None
+        Support vectors, centers, or rows among which neighbors are sought.
+    setting : dict
+        What was chosen by the data.
+    warnings : list of str
+        What the method complained of.
+    roc : list of float or None
+        Power at false-alarm rates 0, .005, ... 1; of the figures only.
+    """
+
+    experiment: str
+    set: str
+    columns: str
+    method: str
+    seed: int
+    n_train: int
+    n_nominal: int
+    n_anomalies: int
+    auc: float
+    average_precision: float
+    partial_auc: float
+    full_power_rate: float
+    false_alarms: list[int]
+    n_reference: int
+    guarantee: str
+    fit_seconds: float
+    test_seconds: float
+    n_centers: int | None = None
+    setting: dict[str, float] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    roc: list[float] | None = None
+
+    @property
+    def key(self) -> Key:
+        """What it is a record of."""
+        return Key(self.experiment, self.set, self.columns, self.method, self.seed)
+
+
+class RecordFile:
+    """Records in a file that is at every moment whole, so that a stopped run can go on."""
+
+    def __init__(self, path: Path, protocol: str, records: Iterable[Record] = ()) -> None:
+        self.path = path
+        self.protocol = protocol
+        self._records = {record.key: record for record in records}
+
+    @classmethod
+    def open(cls, path: Path, protocol: str) -> Self:
+        """Go on with the file's records, or begin where there is none.
+
+        Raises
+        ------
+        RecordsError
+            Where they are of another protocol or version, and cannot be gone on with.
+        """
+        if not path.exists():
+            return cls(path, protocol)
+        content = _content(path)
+        for what, ours in (("protocol", protocol), ("version", __version__)):
+            theirs = content.get(what)
+            if theirs != ours:
+                raise RecordsError(
+                    f"{path} holds records of {what} {theirs!r}, not {ours!r}: they do not mix. "
+                    "Give another output folder, or delete that file."
+                )
+        return cls(path, protocol, _records(path, content))
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._records
+
+    def records(self, keys: Iterable[Key]) -> list[Record]:
+        """Those of the keys that have been measured."""
+        return [self._records[key] for key in keys if key in self._records]
+
+    def add(self, record: Record) -> None:
+        """Keep a record: when this returns, it is on the disk."""
+        self._records[record.key] = record
+        lines = ",\n".join(json.dumps(asdict(one)) for one in self._records.values())
+        head = {"format": _FORMAT, "version": __version__, "protocol": self.protocol}
+        text = json.dumps(head)[:-1] + ', "records": [\n' + lines + "\n]}\n"
+        with replacing(self.path) as file:
+            file.write(text.encode())
+
+
+def read_records(path: Path | str) -> list[Record]:
+    """The records of a file, whatever their protocol."""
+    return _records(Path(path), _content(Path(path)))
+
+
+def _content(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise RecordsError(_no_records(path, str(error))) from error
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise RecordsError(_no_records(path, f"its format is not {_FORMAT}"))
+    return content
+
+
+def _records(path: Path, content: dict[str, Any]) -> list[Record]:
+    entries: Sequence[dict[str, Any]] = content.get("records", [])
+    try:
+        return [Record(**entry) for entry in entries]
+    except TypeError as error:
+        raise RecordsError(_no_records(path, str(error))) from error
+
+
+def _no_records(path: Path, fault: str) -> str:
+    return (
+        f"{path} holds no records of a reproduction ({fault}). Give another output folder, or "
+        "delete that file."
+    )

@@ -1,0 +1,35 @@
+"""Runs that have not been made yet, made in processes of one thread each, and kept one by one."""
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
+import joblib
+
+from rankad._progress import track
+from rankad.reproduce.measure import Task, measured
+from rankad.reproduce.records import Record, RecordFile
+
+
+def run(tasks: Sequence[Task], file: RecordFile, n_jobs: int | None) -> list[Record]:
+    """Make the runs that the file does not hold, and return the records of all."""
+    missing = [task for task in tasks if task.key not in file]
+    # Closed at once, by an exception or Ctrl-C: the processes end with it.
+    with closing(_in_processes(missing, n_jobs)) as records:
+        for record in track(records, len(missing), "runs"):
+            file.add(record)
+    return file.records(task.key for task in tasks)
+
+
+def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record]:
+    """Records as they come."""
+    n_processes = min(joblib.effective_n_jobs(n_jobs), max(len(tasks), 1))
+    if n_processes == 1:
+        yield from map(measured, tasks)
+        return
+    # One thread of BLAS and OpenMP in each process: seconds are comparable, and cores not shared.
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel = joblib.Parallel(
+            n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+        )
+        with closing(parallel(joblib.delayed(measured)(task) for task in tasks)) as records:
+            yield from records

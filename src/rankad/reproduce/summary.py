@@ -1,0 +1,101 @@
+"""What the runs of Table 2 come to: means over its sets, and what was wanted of RankAD."""
+
+import numpy as np
+
+from rankad.reproduce import methods, paper
+from rankad.reproduce.markdown import levels_told, rates_told, runs_told, table_head, table_row
+from rankad.reproduce.methods import METHODS
+from rankad.reproduce.protocol import RAW, STANDARD
+from rankad.reproduce.records import LEVELS
+from rankad.reproduce.results import Results, Verdict, verdicts
+from rankad.reproduce.tables import paper_mean
+
+
+def summary(results: Results, command: str) -> str:
+    """What the runs of Table 2 come to, over its sets."""
+    told = (
+        f"Made by `{command}`. Means over the {len(results.sets)} sets and "
+        f"{runs_told(results.n_runs)}, "
+        "z-scored and raw columns; geometric mean of the seconds to test a set, z-scored."
+    )
+    parts = [
+        "# Table 2 in short",
+        told,
+        _summary(results),
+        f"RankAD beside the paper's rankAD, z-scored: {_beside_rankad(results, STANDARD)}.",
+        f"False alarms of RankAD, z-scored: {_beside_law(results, methods.DEFAULT, STANDARD)}.",
+        f"Test time of RankAD, z-scored: {_beside_times(results, STANDARD)}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(results: Results) -> str:
+    lines = table_head(
+        *("method", "AUC, z-scored", "AUC, raw", "AUC, paper", "average precision, z-scored"),
+        *(f"false alarms at {levels_told()}, z-scored", "test, s"),
+    )
+    names = sorted(
+        results.methods, key=lambda m: results.mean(m, STANDARD, lambda r: r.auc), reverse=True
+    )
+    for method in names:
+        is_published = METHODS[method].paper is not None
+        seconds = [results.median_seconds(method, name, STANDARD) for name in results.sets]
+        cells = [
+            method,
+            f"{results.mean(method, STANDARD, lambda r: r.auc):.4f}",
+            f"{results.mean(method, RAW, lambda r: r.auc):.4f}",
+            f"{paper_mean(results, method):.4f}" if is_published else "",
+            f"{results.mean(method, STANDARD, lambda r: r.average_precision):.4f}",
+            rates_told(results.mean_false_alarms(method, STANDARD)),
+            f"{np.exp(np.mean(np.log(seconds))):.2g}",
+        ]
+        lines.append(table_row(cells))
+    return "\n".join(lines)
+
+
+def _beside_rankad(results: Results, columns: str) -> str:
+    """On how many sets the default reaches the paper's figure less .01, and where it does not."""
+    gaps = {
+        name: float(results.values(methods.DEFAULT, name, columns, lambda r: r.auc).mean())
+        - paper.AUC[name, paper.RANKAD]
+        for name in results.sets
+    }
+    below = [f"{name} {gap:+.3f}" for name, gap in gaps.items() if gap < -0.01]
+    n_reached = len(gaps) - len(below)
+    return f"within .01 of its AUC, or above, on {n_reached} of {len(gaps)} sets" + (
+        f"; below on {', '.join(below)}" if below else ""
+    )
+
+
+def false_alarm_verdicts(results: Results, method: str, columns: str) -> list[Verdict]:
+    """Each run of a method on each set, at each level, beside the beta-binomial law."""
+    runs = [run for name in results.sets for run in results.runs(method, name, columns)]
+    return verdicts(runs, n_tests=len(runs) * len(LEVELS))
+
+
+def _beside_law(results: Results, method: str, columns: str) -> str:
+    found = false_alarm_verdicts(results, method, columns)
+    n_within = sum(verdict.is_within for verdict in found)
+    n_too_many = sum(verdict.n_alarms > verdict.most for verdict in found)
+    return (
+        f"{n_within} of {len(found)} counts (sets x runs x levels) within the beta-binomial "
+        f"limits, 95% over all of them together; {n_too_many} above"
+    )
+
+
+def _beside_times(results: Results, columns: str) -> str:
+    """On how many sets the default tests faster than each other method."""
+    told = []
+    for method in results.methods:
+        if method.startswith("RankAD"):
+            continue
+        ratios = [
+            results.median_seconds(method, name, columns)
+            / results.median_seconds(methods.DEFAULT, name, columns)
+            for name in results.sets
+        ]
+        n_faster = sum(ratio > 1.0 for ratio in ratios)
+        told.append(f"{method} {np.median(ratios):.1f}x ({n_faster} of {len(ratios)})")
+    return "the others take, median over sets and in parentheses on how many longer: " + (
+        ", ".join(told)
+    )

@@ -1,0 +1,240 @@
+"""Tables 1 and 2 in Markdown, with the paper's figures beside ours."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from rankad.datasets import Dataset
+from rankad.reproduce import methods, paper
+from rankad.reproduce.markdown import (
+    levels_told,
+    mean_and_deviation,
+    rates_told,
+    runs_told,
+    table_head,
+    table_row,
+)
+from rankad.reproduce.methods import METHODS
+from rankad.reproduce.protocol import RAW, STANDARD
+from rankad.reproduce.records import Record
+from rankad.reproduce.results import Results, false_alarm_rates
+
+TITLES = {STANDARD: "z-scored columns", RAW: "raw columns, as in the paper"}
+
+
+def table_1(sets: Iterable[Dataset]) -> str:
+    """Characteristics of the sets: these copies, the paper's, and how they differ."""
+    lines = [
+        "# Table 1: the data sets",
+        "",
+        "Rows, columns, anomalies of these copies; in parentheses the paper's, where they differ.",
+        "",
+        *table_head("set", "N", "d", "anomalies", "the paper's anomalies", "difference", "source"),
+    ]
+    for data in sets:
+        published = paper.TABLE_1[data.name]
+        (n, d), n_anomalies = data.X.shape, int(data.y.sum())
+        cells = [
+            data.name,
+            f"{n:,}" + (f" ({published.n_rows:,})" if n != published.n_rows else ""),
+            f"{d}" + (f" ({published.n_features})" if d != published.n_features else ""),
+            f"{n_anomalies:,} ({n_anomalies / n:.2%})",
+            published.anomalies,
+            data.difference,
+            data.source,
+        ]
+        lines.append(table_row(cells))
+    return "\n".join(lines) + "\n"
+
+
+def table_2(results: Results, command: str) -> str:
+    """The paper's Table 2, and what else was measured of the same runs."""
+    of_paper = _run(results, methods.OF_PAPER)
+    others = _run(results, (*methods.OF_TODAY, *methods.REMEDIES))
+    everything = [*of_paper, *others]
+    parts = [
+        "# Table 2: accuracy and test time",
+        f"Made by `{command}`.",
+        _protocol(results),
+        _settings(results),
+    ]
+    for columns in (STANDARD, RAW):
+        parts += [
+            f"## {TITLES[columns].capitalize()}",
+            f"### AUC, {TITLES[columns]}: the paper's methods",
+            "Mean ± standard deviation of the runs; in parentheses the paper's and the difference.",
+            _auc_beside_paper(results, of_paper, columns),
+            f"### AUC, {TITLES[columns]}: other methods, and RankAD without its remedies",
+            _by_set(results, others, columns, lambda record: record.auc),
+            f"### OC-SVM by nu: AUC, {TITLES[columns]}",
+            _by_set(results, _run(results, methods.SWEEP), columns, lambda record: record.auc),
+            f"### Average precision, {TITLES[columns]}",
+            _by_set(results, everything, columns, lambda record: record.average_precision),
+            f"### Mean power below 10% false alarms, {TITLES[columns]}",
+            _by_set(results, everything, columns, lambda record: record.partial_auc),
+            f"### False alarms at {levels_told()}, {TITLES[columns]}",
+            "Share of the nominal test rows that alarm, mean over the runs.",
+            _false_alarms(results, everything, columns),
+            f"### Seconds to test all rows, {TITLES[columns]}",
+            "One thread's processor time, median of the runs; in parentheses the paper's, of then.",
+            _seconds(results, everything, columns),
+            f"### Seconds to fit, {TITLES[columns]}",
+            _quantity(results, everything, columns, lambda r: r.fit_seconds, "{:.2g}"),
+            f"### Support vectors, centers, or rows to seek neighbors in, {TITLES[columns]}",
+            _centers(results, everything, columns),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def roc_table(results: Results, title: str, command: str) -> str:
+    """A figure of ROC curves in numbers: AUC, full power, test time, support vectors."""
+    told = (
+        f"Made by `{command}`. Mean ± standard deviation over {runs_told(results.n_runs)}; test "
+        "time in milliseconds of one thread's processor, median of the runs. Full power: the "
+        "false-alarm rate at which every anomaly is caught."
+    )
+    heads = (
+        *("set", "columns", "method", "AUC", "full power"),
+        *("test, ms (paper)", "support vectors or centers (paper)"),
+    )
+    lines = [
+        table_row(_roc_cells(results, name, columns, method))
+        for name in results.sets
+        for columns in results.columns
+        for method in results.methods
+    ]
+    return "\n".join([f"# {title} in numbers", "", told, "", *table_head(*heads), *lines]) + "\n"
+
+
+def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[str]:
+    runs = results.runs(method, name, columns)
+    published, column = paper.FIG_3.get(name), _paper_column(method)
+    milliseconds = f"{1e3 * results.median_seconds(method, name, columns):.2g}"
+    centers = "" if runs[0].n_centers is None else f"{np.median([r.n_centers for r in runs]):.0f}"
+    if published is not None and column in published.seconds:
+        milliseconds += f" ({1e3 * published.seconds[column]:g})"
+        centers += f" ({published.n_support})" if column == paper.RANKAD else ""
+    return [
+        *(name, columns, method),
+        mean_and_deviation(results.values(method, name, columns, lambda r: r.auc)),
+        mean_and_deviation(results.values(method, name, columns, lambda r: r.full_power_rate)),
+        milliseconds,
+        centers,
+    ]
+
+
+def _paper_column(method: str) -> str:
+    """The paper's name of a method; empty where it has none."""
+    return (METHODS[method].paper or "") if method in METHODS else ""
+
+
+def _run(results: Results, names: Sequence[str]) -> list[str]:
+    return [name for name in names if name in results.methods]
+
+
+def _protocol(results: Results) -> str:
+    first = results.runs(methods.DEFAULT, results.sets[0], STANDARD)[0]
+    most = max(
+        run.n_nominal for name in results.sets for run in results.runs(methods.DEFAULT, name, RAW)
+    )
+    return (
+        f"{runs_told(results.n_runs)} of random splits: {first.n_train:,} nominal rows train, "
+        "the others "
+        f"(at most {most:,}) and the anomalies test. Each process has one thread."
+    )
+
+
+def _settings(results: Results) -> str:
+    lines = table_head("method", "setting")
+    lines += [
+        table_row([name, METHODS[name].setting]) for name in results.methods if name in METHODS
+    ]
+    return "\n".join(lines)
+
+
+def _auc_beside_paper(results: Results, names: Sequence[str], columns: str) -> str:
+    lines = table_head("set", *names)
+    for name in results.sets:
+        cells = [name]
+        for method in names:
+            aucs = results.values(method, name, columns, lambda r: r.auc)
+            published = paper.AUC[name, _paper_column(method)]
+            difference = aucs.mean() - published
+            cells.append(f"{mean_and_deviation(aucs)} ({published:.3f}, {difference:+.3f})")
+        lines.append(table_row(cells))
+    means = []
+    for method in names:
+        ours = results.mean(method, columns, lambda r: r.auc)
+        published = paper_mean(results, method)
+        means.append(f"**{ours:.4f}** ({published:.4f}, {ours - published:+.4f})")
+    return "\n".join([*lines, table_row(["**mean**", *means])])
+
+
+def paper_mean(results: Results, method: str) -> float:
+    """The paper's AUC of a method, over the sets."""
+    return float(np.mean([paper.AUC[name, _paper_column(method)] for name in results.sets]))
+
+
+def _by_set(
+    results: Results,
+    names: Sequence[str],
+    columns: str,
+    quantity: Callable[[Record], float],
+) -> str:
+    lines = table_head("set", *names)
+    for name in results.sets:
+        cells = [
+            mean_and_deviation(results.values(method, name, columns, quantity)) for method in names
+        ]
+        lines.append(table_row([name, *cells]))
+    means = [f"**{results.mean(method, columns, quantity):.4f}**" for method in names]
+    return "\n".join([*lines, table_row(["**mean**", *means])])
+
+
+def _quantity(
+    results: Results,
+    names: Sequence[str],
+    columns: str,
+    quantity: Callable[[Record], float],
+    form: str,
+) -> str:
+    lines = table_head("set", *names)
+    for name in results.sets:
+        medians = [
+            form.format(np.median(results.values(method, name, columns, quantity)))
+            for method in names
+        ]
+        lines.append(table_row([name, *medians]))
+    return "\n".join(lines)
+
+
+def _seconds(results: Results, names: Sequence[str], columns: str) -> str:
+    lines = table_head("set", *names)
+    for name in results.sets:
+        cells = [name]
+        for method in names:
+            published = paper.TEST_SECONDS.get((name, _paper_column(method)))
+            cell = f"{results.median_seconds(method, name, columns):.2g}"
+            cells.append(cell + (f" ({published:g})" if published is not None else ""))
+        lines.append(table_row(cells))
+    return "\n".join(lines)
+
+
+def _centers(results: Results, names: Sequence[str], columns: str) -> str:
+    counted = [
+        method
+        for method in names
+        if all(run.n_centers is not None for run in results.runs(method, results.sets[0], columns))
+    ]
+    return _quantity(results, counted, columns, lambda r: r.n_centers or 0, "{:.0f}")
+
+
+def _false_alarms(results: Results, names: Sequence[str], columns: str) -> str:
+    lines = table_head("set", *names)
+    for name in results.sets:
+        cells = [
+            rates_told(false_alarm_rates(results.runs(method, name, columns))) for method in names
+        ]
+        lines.append(table_row([name, *cells]))
+    means = [rates_told(results.mean_false_alarms(method, columns)) for method in names]
+    return "\n".join([*lines, table_row(["**mean**", *means])])
