@@ -19,6 +19,7 @@ def table_row(cells: Sequence[str]) -> str:
 def mean_and_deviation(values: FloatArray) -> str:
     """Mean ± standard deviation; of one run there is none.
 
+    >>> import numpy as np
     >>> mean_and_deviation(np.array([0.8, 0.9])), mean_and_deviation(np.array([0.8]))
     ('0.850 ± 0.071', '0.800')
     """
@@ -29,6 +30,7 @@ def mean_and_deviation(values: FloatArray) -> str:
 def rates_told(rates: FloatArray) -> str:
     """False-alarm rates at all levels.
 
+    >>> import numpy as np
     >>> rates_told(np.array([0.01, 0.05, 0.1]))
     '0.010 / 0.050 / 0.100'
     """

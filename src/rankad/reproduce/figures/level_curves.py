@@ -81,6 +81,7 @@ def fig_2(results: Results) -> Figure:
     assert law is not None
     figure, axes = new_figure(10.0, 7.4, 2, 2)
     draw_roc(axes[0, 0], results, FIG_2_SET, RAW)
+    axes[0, 0].set_ylim(0.4, 1.005)
     titled(axes[0, 0], "a", "ROC")
     panels = (
         (methods.PUBLISHED, RankAD.as_published(random_state=_SEED)),
@@ -106,9 +107,7 @@ def _draw_level_curves(
     fresh = law.sample(_N_FRESH, random_state=_SEED)
     x, y = np.linspace(*window.x, _N_GRID), np.linspace(*window.y, _N_GRID)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    ax.scatter(
-        rows[:, 0], rows[:, 1], s=2.0, color="0.75", linewidths=0.0, zorder=0, rasterized=True
-    )
+    ax.plot(rows[:, 0], rows[:, 1], ".", color="0.75", markersize=1.5, zorder=0, rasterized=True)
     for function, color, line in ((law.log_density, _TRUE, "--"), (score, _LEARNED, "-")):
         levels = _thresholds(function(fresh), MASSES)
         values = function(grid).reshape(_N_GRID, _N_GRID)

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from rankad.reproduce import methods, paper
 from rankad.reproduce.figures.style import COLORS, new_figure, styled, titled
+from rankad.reproduce.markdown import mean_and_deviation
 from rankad.reproduce.measure import ROC_RATES
 from rankad.reproduce.protocol import RAW
 from rankad.reproduce.results import Results, mean_roc
@@ -19,14 +20,11 @@ def draw_roc(
     """One curve for each method, with its AUC; with test time and centers where asked."""
     for method in results.drawn:
         runs = results.runs(method, name, columns)
-        aucs = np.array([run.auc for run in runs])
-        label = f"{method}: AUC {aucs.mean():.3f}"
-        if len(aucs) > 1:
-            label += f" ± {aucs.std(ddof=1):.3f}"
+        label = f"{method}: AUC {mean_and_deviation(np.array([run.auc for run in runs]))}"
         if with_costs:
             milliseconds = 1e3 * results.median_seconds(method, name, columns)
             n_centers = np.median([run.n_centers or 0 for run in runs])
-            label += f"\n{milliseconds:.2g} ms, {n_centers:.0f} {_of_what(method)}"
+            label += f"\n{milliseconds:.2g} ms, {n_centers:.0f} {_KEPT[method]}"
         is_bayes = method == methods.BAYES
         ax.plot(
             ROC_RATES,
@@ -41,8 +39,13 @@ def draw_roc(
     ax.legend(loc="lower right")
 
 
-def _of_what(method: str) -> str:
-    return "rows" if method == methods.AK_LPE else "centers"
+#: What each method compares a point with.
+_KEPT = {
+    methods.DEFAULT: "centers",
+    methods.PUBLISHED: "support vectors",
+    methods.AK_LPE: "rows",
+    methods.OC_SVM: "support vectors",
+}
 
 
 @styled
@@ -58,13 +61,12 @@ def fig_3(results: Results) -> Figure:
             n_test = run.n_nominal + run.n_anomalies
             titled(ax, next(letters), f"{name}, {said}: {run.n_train:,} train, {n_test:,} test")
             if columns == RAW:
-                _quote(ax, name)
+                ax.legend(loc="lower right", title=_quote(name), title_fontsize=7.5)
     return figure
 
 
-def _quote(ax: Axes, name: str) -> None:
+def _quote(name: str) -> str:
     """What the paper's text says of the same."""
     published = paper.FIG_3[name]
     times = ", ".join(f"{method} {1e3 * s:g} ms" for method, s in published.seconds.items())
-    text = f"paper: {times};\nrankAD with {published.n_support} support vectors"
-    ax.text(0.99, 0.64, text, transform=ax.transAxes, ha="right", fontsize=7.0, color="0.35")
+    return f"paper: {times}\n({published.n_support} support vectors)"

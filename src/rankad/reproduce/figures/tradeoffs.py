@@ -31,7 +31,7 @@ def false_alarms(results: Results) -> Figure:
     for ax, method in zip(axes.flat, shown, strict=False):
         _draw_rates(ax, results, method)
     for ax in list(axes.flat)[len(shown) :]:
-        ax.set_visible(False)
+        ax.remove()
     figure.supxlabel("false-alarm rate asked", fontsize=9)
     figure.supylabel("realised on fresh nominal rows", fontsize=9)
     return figure

@@ -1,0 +1,136 @@
+"""The command ``rankad reproduce``, as it is typed."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from rankad import __version__
+from rankad.cli.app import app
+
+COMMAND = [sys.executable, "-m", "rankad.cli"]
+
+
+def run(*arguments, **options):
+    return CliRunner().invoke(app, [*arguments], env={"COLUMNS": "200"}, **options)
+
+
+def test_help_and_version():
+    assert run("--version").output == f"rankad {__version__}\n"
+    text = run("reproduce", "--help").output
+    for option in ("--runs", "--quick", "--jobs", "--out", "--data", "[table1|table2"):
+        assert option in text
+    assert "reproduce" in run("--help").output
+
+
+def test_a_figure_is_made_and_told(tmp_path):
+    outcome = run("reproduce", "fig1", "--out", str(tmp_path / "out"))
+    assert outcome.exit_code == 0
+    files = [tmp_path / "out" / name for name in ("fig1.png", "fig1.svg")]
+    assert outcome.stdout.split() == [str(path) for path in files]
+    assert all(path.stat().st_size > 10_000 for path in files)
+
+
+@pytest.mark.parametrize("arguments", [("fig9",), ("fig1", "--runs", "0"), ("--rans", "3")])
+def test_what_makes_no_sense_is_refused(arguments, tmp_path):
+    outcome = run("reproduce", *arguments, "--out", str(tmp_path / "out"))
+    assert outcome.exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_data_folder_is_a_message(tmp_path):
+    outcome = run("reproduce", "fig3", "--out", str(tmp_path), "--data", str(tmp_path / "none"))
+    assert outcome.exit_code == 1
+    assert outcome.stderr.startswith("Error: folder=")
+    assert "is not a folder" in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_data_file_is_a_message(tmp_path):
+    (tmp_path / "banknote.npz").write_bytes(b"not an archive")
+    out = tmp_path / "out"
+    outcome = run("reproduce", "fig3", "--out", str(out), "--data", str(tmp_path))
+    assert outcome.exit_code == 1
+    assert "banknote.npz is not usable" in outcome.stderr
+    assert not out.exists()
+
+
+def test_a_file_in_place_of_the_folder_is_a_message(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    outcome = run("reproduce", "fig1", "--out", str(tmp_path / "out"))
+    assert outcome.exit_code == 2
+    assert "is a file" in outcome.output
+
+
+def test_a_full_disk_is_a_message_and_leaves_nothing_half_written(tmp_path):
+    """The operating system refuses to write more than a little: as good as a full disk."""
+
+    def no_large_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    outcome = subprocess.run(
+        [*COMMAND, "reproduce", "fig1", "--out", tmp_path],
+        preexec_fn=no_large_files,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path.parent / "numba")},
+    )
+    assert outcome.returncode == 1
+    assert "Error: File too large" in outcome.stderr
+    assert "the same command goes on" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_so_and_goes_on_when_called_again(tmp_path, number):
+    command = [*COMMAND, "reproduce", "fig2", "--quick", "--jobs", "2", "--out", str(tmp_path)]
+    records = tmp_path / "records.json"
+    started = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=may_stop
+    )
+    wait_for(records)
+    started.send_signal(number)
+    _, told = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "Interrupted. What was measured is kept in" in told
+    assert "Traceback" not in told
+    assert [path.name for path in tmp_path.iterdir()] == ["records.json"]
+    kept = json.loads(records.read_text())["records"]
+    assert 0 < len(kept) < 10
+    subprocess.run(command, check=True, capture_output=True)
+    whole = json.loads(records.read_text())["records"]
+    assert whole[: len(kept)] == kept
+    assert len(whole) == 10
+    assert (tmp_path / "fig2.png").exists()
+
+
+def may_stop():
+    """Who is started by a shell in the background may have been told to ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 120
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_without_typer_the_command_says_what_to_install(monkeypatch):
+    from rankad import cli
+
+    monkeypatch.setitem(sys.modules, "typer", None)
+    for name in [name for name in sys.modules if name.startswith("rankad.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(SystemExit, match=r"needs typer: pip install 'rankad\[cli\]'"):
+        cli.main()

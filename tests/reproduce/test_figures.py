@@ -1,0 +1,82 @@
+"""Every figure is drawn, and is the same file when drawn again."""
+
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from rankad.reproduce import Results, figures
+from rankad.reproduce.figures.style import COLORS, MARKERS
+from rankad.reproduce.measure import ROC_RATES
+from rankad.reproduce.results import mean_roc
+
+
+@pytest.fixture
+def results(table_2_records, fig_2_records, fig_3_records):
+    records = [*table_2_records, *fig_2_records, *fig_3_records]
+    return {name: Results(records, name) for name in ("table2", "fig2", "fig3")}
+
+
+def test_images_are_whole_and_alike(results):
+    made = [figures.images(figures.fig_3(results["fig3"])) for _ in range(2)]
+    assert made[0] == made[1]
+    assert made[0]["png"].startswith(b"\x89PNG\r\n")
+    assert ElementTree.fromstring(made[0]["svg"]).tag.endswith("svg")
+
+
+def test_the_users_own_style_changes_nothing_and_is_left_alone(results):
+    plain = figures.images(figures.fig_3(results["fig3"]))
+    with mpl.rc_context({"font.size": 30.0, "axes.facecolor": "red"}):
+        assert figures.images(figures.fig_3(results["fig3"])) == plain
+        assert mpl.rcParams["font.size"] == 30.0
+
+
+def test_roc_curves_are_the_means_of_the_records(results):
+    axes = figures.fig_3(results["fig3"]).axes
+    assert [ax.get_title(loc="left")[:17] for ax in axes[:2]] == [
+        "(a) banknote, raw",
+        "(b) magic, raw co",
+    ]
+    lines = axes[0].get_lines()
+    assert len(lines) == 4
+    x, y = lines[0].get_data()
+    np.testing.assert_array_equal(x, ROC_RATES)
+    np.testing.assert_allclose(y, mean_roc(results["fig3"].runs("RankAD", "banknote", "raw")))
+    assert "162 support vectors" in axes[0].get_legend().get_title().get_text()
+
+
+def test_fig_1_compares_four_scores_with_the_true_density():
+    figure = figures.fig_1()
+    assert len(figure.axes) == 4
+    for ax in figure.axes:
+        true, learned = ax.collections
+        assert len(true.levels) == len(learned.levels) == 5
+
+
+@pytest.mark.slow
+def test_fig_2_has_the_bayes_detector_and_three_pictures_of_level_sets(results):
+    figure = figures.fig_2(results["fig2"])
+    assert len(figure.axes) == 4
+    labels = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert labels[0].startswith("Bayes: AUC 0.810 ± 0.014")
+
+
+def test_false_alarms_are_drawn_where_they_were_realised(results):
+    figure = figures.false_alarms(results["table2"])
+    shown = {ax.get_title(loc="left").splitlines()[0]: ax for ax in figure.axes}
+    assert {"RankAD", "RankAD as published", "RankAD, training ranks", "LOF"} < {*shown}
+    *_, means = shown["RankAD"].get_lines()
+    np.testing.assert_allclose(means.get_data(), [[0.01, 0.05, 0.1]] * 2)
+
+
+def test_accuracy_is_drawn_against_the_time_of_one_point(results):
+    figure = figures.auc_and_time(results["table2"])
+    assert len(figure.axes) == 8
+    point = next(line for line in figure.axes[0].get_lines() if line.get_label() == "RankAD")
+    np.testing.assert_allclose(np.ravel(point.get_data()), [1e6 * 0.01 / 1_100, 0.81])
+
+
+def test_methods_are_told_apart_by_color_and_marker():
+    assert len({*COLORS.values()}) == len(COLORS)
+    assert len({*MARKERS.values()}) == len(MARKERS) == len(COLORS)
