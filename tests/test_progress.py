@@ -29,6 +29,24 @@ def test_short_work_is_silent(caplog):
     assert not caplog.records
 
 
+def test_a_step_of_what_is_shown_is_quiet(caplog, monkeypatch):
+    monkeypatch.setattr(_progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
+
+    def steps():
+        for _ in range(2):
+            with _progress.quiet():
+                list(_progress.track(range(5), 5, "within"))
+                _progress.logger.info("also within")
+                _progress.logger.warning("beware")
+            yield
+
+    with caplog.at_level(logging.INFO, logger="rankad"):
+        list(_progress.track(steps(), 2, "work"))
+        assert _progress.logger.level == logging.INFO
+    told = [record.getMessage().split(":")[0] for record in caplog.records]
+    assert told == ["beware", "work", "beware", "work"]
+
+
 FITS = """
 import numpy as np
 from rankad import RankAD

@@ -90,6 +90,18 @@ def progress_shown(verbose: bool | int) -> Iterator[None]:
             terminal.end_line()
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """While it lasts, show no progress of the work within: it is a step of what is shown."""
+    level, token = logger.level, _terminal.set(None)
+    logger.setLevel(max(logger.getEffectiveLevel(), logging.WARNING))
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        _terminal.reset(token)
+
+
 def track(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
     """Pass the items through; of work that takes more than two seconds, show how far it is.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from rankad._files import replacing
-from rankad._progress import logger, progress_shown
+from rankad._progress import logger, progress_shown, quiet
 from rankad._threads import one_thread_each
 from rankad.datasets import Dataset
 from rankad.reproduce import paper
@@ -223,7 +223,7 @@ def _command(names: Sequence[str], n_runs: int, quick: bool) -> str:
 def _written(name: str, request: _Request, folder: Path) -> Iterator[Path]:
     logger.info("writing %s", name)
     # What is fitted to be drawn is small: threads of BLAS would only wait for one another.
-    with one_thread_each():
+    with quiet(), one_thread_each():
         files = list(_TARGETS[name].files(request))
     for file_name, content in files:
         path = folder / file_name

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 import numpy as np
 from sklearn.metrics import roc_curve
 
+from rankad._progress import quiet
 from rankad._threads import one_thread_each
 from rankad._typing import BoolArray, FloatArray
 from rankad.metrics import auc, average_precision, partial_auc
@@ -40,7 +41,7 @@ def measured(task: Task) -> Record:
     rows = _rows(key.set, key.seed, task.folder, task.sizes)
     method = _method(key.method, rows)
     try:
-        with one_thread_each(), warnings.catch_warnings(record=True) as caught:
+        with quiet(), one_thread_each(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             return _measured(task, method, rows, caught)
     except (ValueError, TypeError, np.linalg.LinAlgError) as error:
