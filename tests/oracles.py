@@ -181,10 +181,12 @@ def kth_neighbor_distance(points, n_neighbors, reference=None):
     return -neighbor_distances(points, n_neighbors, reference)[:, -1]
 
 
-def halved_neighbor_distance(points, K, n_halvings, seed, reference=None):
+def halved_neighbor_distance(points, K, n_halvings, seed, reference=None, nearest=False):
     def once(points, reference):
         n = len(points) - 1 if reference is None else len(reference)
         wanted = [min(i, n) for i in range(K - (K - 1) // 2, K + K // 2 + 1)]
+        if nearest:
+            wanted = range(1, min(K, n) + 1)
         distances = neighbor_distances(points, n, reference)
         return -np.array([np.mean([row[i - 1] for i in wanted]) for row in distances])
 

@@ -50,7 +50,7 @@ MODULES = {
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
     "rank_gap_preferences ranks require_pairs tail_levels",
     "reproduce": "LEVELS Record RecordsError Reproduction ReproductionError Results TARGETS "
-    "read_records reproduce",
+    "output_folder read_records reproduce",
     "selection": "CV_TOL CenterChoice CrossValidation PAPER_CS PAPER_RELATIVE_SIGMAS candidates "
     "cross_validate paper_sigmas rule_C rule_sigma",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rankad import __version__
+from rankad import __version__, datasets
 from rankad.cli.app import app
+from rankad.cli.reproduce import Target
+from rankad.reproduce import TARGETS, protocol, read_records
 
 COMMAND = [sys.executable, "-m", "rankad.cli"]
 
@@ -47,10 +49,25 @@ def test_what_makes_no_sense_is_refused(arguments, tmp_path):
 
 def test_a_missing_data_folder_is_a_message(tmp_path):
     outcome = run("reproduce", "fig3", "--out", str(tmp_path), "--data", str(tmp_path / "none"))
-    assert outcome.exit_code == 1
-    assert outcome.stderr.startswith("Error: folder=")
-    assert "is not a folder" in outcome.stderr
+    assert outcome.exit_code == 2
+    assert "--data" in outcome.stderr
+    assert "does not exist" in outcome.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_data_files_are_told_all_at_once(tmp_path, monkeypatch):
+    def not_to_be_had(name, folder, **options):
+        raise datasets.DownloadError(f"The data set {name!r} could not be had.")
+
+    monkeypatch.setattr(datasets, "load", not_to_be_had)
+    protocol.load.cache_clear()
+    out = tmp_path / "out"
+    outcome = run("reproduce", "fig3", "--out", str(out))
+    assert outcome.exit_code == 1
+    assert "2 data sets cannot be had" in outcome.stderr
+    for name in ("banknote", "magic"):
+        assert f"The data set '{name}' could not be had." in outcome.stderr
+    assert not out.exists()
 
 
 def test_a_damaged_data_file_is_a_message(tmp_path):
@@ -69,25 +86,64 @@ def test_a_file_in_place_of_the_folder_is_a_message(tmp_path):
     assert "is a file" in outcome.output
 
 
-def test_a_full_disk_is_a_message_and_leaves_nothing_half_written(tmp_path):
-    """The operating system refuses to write more than a little: as good as a full disk."""
+def with_limit(n_bytes, *arguments):
+    """Run the command while the system refuses to write larger files: as good as a full disk."""
 
     def no_large_files():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
-    outcome = subprocess.run(
-        [*COMMAND, "reproduce", "fig1", "--out", tmp_path],
+    return subprocess.run(
+        [*COMMAND, "reproduce", *arguments],
         preexec_fn=no_large_files,
         capture_output=True,
         text=True,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path.parent / "numba")},
     )
+
+
+def test_a_full_disk_is_a_message_and_leaves_nothing_half_written(tmp_path):
+    run("reproduce", "fig1", "--out", str(tmp_path / "whole"))  # what compiles is then kept already
+    out = tmp_path / "out"
+    outcome = with_limit(20_000, "fig1", "--out", out)
     assert outcome.returncode == 1
-    assert "Error: File too large" in outcome.stderr
-    assert "the same command goes on" in outcome.stderr
-    assert "Traceback" not in outcome.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert "[rankad] writing fig1" in outcome.stderr
+    message = outcome.stderr.split("Error: ")[1]
+    assert message.startswith(f"{out / 'fig1.png'}: File too large: the disk is full; free some")
+    assert "Nothing was measured yet." in message
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_a_disk_that_fills_up_leaves_the_records_that_fit(tmp_path):
+    arguments = ("fig2", "--quick", "--jobs", "1", "--out", str(tmp_path))
+    outcome = with_limit(5_000, *arguments)
+    assert outcome.returncode == 1
+    assert "records.json: File too large" in outcome.stderr
+    assert "the same command goes on from there" in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["records.json"]
+    n_kept = len(read_records(tmp_path / "records.json"))
+    assert 0 < n_kept < 10
+    assert run("reproduce", *arguments).exit_code == 0
+    assert len(read_records(tmp_path / "records.json")) == 10
+
+
+@pytest.mark.parametrize("where", ["/proc/nowhere", "/dev/null/out"])
+def test_a_folder_that_cannot_be_written_is_told_first(where):
+    outcome = run("reproduce", "fig2", "--out", where)
+    assert outcome.exit_code == 1
+    assert outcome.stderr.startswith("Error: /")
+    assert "Nothing was measured yet." in outcome.stderr
+    assert "reading" not in outcome.stderr
+
+
+def test_no_processes_is_a_message(tmp_path):
+    outcome = run("reproduce", "fig2", "--jobs", "0", "--out", str(tmp_path / "out"))
+    assert outcome.exit_code == 1
+    assert "n_jobs=0 makes no process" in outcome.stderr
+
+
+def test_the_names_are_those_of_the_tables_and_figures():
+    assert [*Target] == [*TARGETS, "all"]
 
 
 @pytest.mark.slow
@@ -99,7 +155,7 @@ def test_an_interrupted_run_says_so_and_goes_on_when_called_again(tmp_path, numb
         command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=may_stop
     )
     wait_for(records)
-    started.send_signal(number)
+    os.killpg(started.pid, number)  # as a terminal does
     _, told = started.communicate(timeout=60)
     assert started.returncode == 130
     assert "Interrupted. What was measured is kept in" in told

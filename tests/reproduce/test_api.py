@@ -1,12 +1,15 @@
 """A reproduction from Python: what is asked for is made, kept, and gone on with."""
 
 import errno
+import os
+import signal
 
 import pytest
 from made_records import make_record
 from matplotlib.figure import Figure
 
 from rankad import datasets
+from rankad._files import sole_writer
 from rankad.reproduce import TARGETS, ReproductionError, api, read_records, reproduce, runner
 from rankad.reproduce.experiments import FIG_3
 from rankad.reproduce.measure import measured
@@ -154,7 +157,34 @@ def test_processes_measure_the_same(tmp_path):
         outcomes.append(runner.run(some, file, n_jobs))
     one, two = outcomes
     assert [record.key for record in one] == [record.key for record in two]
-    assert [record.auc for record in one] == [record.auc for record in two]
+    for what in ("auc", "false_alarms", "n_centers"):
+        assert [getattr(r, what) for r in one] == [getattr(r, what) for r in two]
+
+
+def test_two_reproductions_do_not_work_in_one_folder(made, tmp_path):
+    with (
+        sole_writer(tmp_path / "records.json"),
+        pytest.raises(ReproductionError, match=r"Another reproduction is at work in .*folder"),
+    ):
+        reproduce(["fig3"], runs=1, n_jobs=1, out=tmp_path)
+    reproduce(["fig3"], runs=1, n_jobs=1, out=tmp_path)
+
+
+def test_figures_without_runs_do_not_mind_other_records(made, tmp_path):
+    reproduce(["fig3"], quick=True, n_jobs=1, out=tmp_path)
+    assert reproduce(["fig1"], out=tmp_path).records == []
+
+
+def test_a_process_that_is_killed_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "measured", kill_this_process)
+    some = list(api.tasks([api.FIG_2], 1, True, None))
+    file = runner.RecordFile(tmp_path / "records.json", "full")
+    with pytest.raises(ReproductionError, match="lack of memory"):
+        runner.run(some, file, 2)
+
+
+def kill_this_process(task):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_the_targets_are_these():

@@ -5,7 +5,9 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
+from made_records import make_record
 
+from rankad import datasets
 from rankad.reproduce import Results, figures
 from rankad.reproduce.figures.style import COLORS, MARKERS
 from rankad.reproduce.measure import ROC_RATES
@@ -68,6 +70,23 @@ def test_false_alarms_are_drawn_where_they_were_realised(results):
     assert {"RankAD", "RankAD as published", "RankAD, training ranks", "LOF"} < {*shown}
     *_, means = shown["RankAD"].get_lines()
     np.testing.assert_allclose(means.get_data(), [[0.01, 0.05, 0.1]] * 2)
+
+
+def test_rates_of_zero_are_drawn_at_the_edge(table_2_records):
+    none = [make_record(r.key, false_alarms=[0, 0, 0]) for r in table_2_records]
+    ax = figures.false_alarms(Results(none, "table2")).axes[0]
+    low, _ = ax.get_ylim()
+    for line in ax.get_lines()[1:]:
+        assert (line.get_ydata() > low).all()
+
+
+def test_level_sets_hold_the_shares_they_are_drawn_for():
+    true, learned = figures.fig_1().axes[3].collections
+    law = datasets.two_gaussians(2, random_state=0).nominal_law
+    fresh = law.log_density(law.sample(5_000, random_state=1))
+    shares = [(fresh >= level).mean() for level in true.levels]
+    np.testing.assert_allclose(shares, [0.97, 0.9, 0.75, 0.5, 0.25], atol=0.02)
+    assert not np.array_equal(true.levels, learned.levels)
 
 
 def test_accuracy_is_drawn_against_the_time_of_one_point(results):

@@ -28,6 +28,12 @@ def test_the_published_means_are_those_of_its_table():
     assert paper.AUC["annthyroid", paper.IFOREST] == 0.856
     assert paper.TEST_SECONDS["smtp", paper.AK_LPE] == 11.76
     assert len(paper.AUC) == len(paper.TEST_SECONDS) == 48
+    columns = [[paper.AUC[name, method] for name in paper.SETS] for method in paper.METHODS]
+    assert np.sum(columns, axis=1).round(3).tolist() == [7.497, 6.881, 7.288, 7.284, 7.23, 6.921]
+    rows = [[paper.TEST_SECONDS[name, m] for m in paper.METHODS] for name in paper.SETS]
+    assert np.sum(rows, axis=1).round(3).tolist() == [
+        *(5.121, 26.703, 20.035, 3.949, 30.949, 4.188, 16.695, 22.228)
+    ]
 
 
 def test_rows_train_or_test_and_are_drawn_anew_for_each_run():

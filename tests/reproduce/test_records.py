@@ -61,7 +61,11 @@ def test_records_of_another_protocol_or_version_are_refused(tmp_path, monkeypatc
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", '{"format": 2}', "half a fi", '{"format": 1, "records": [{"set": 3}]}', "\xff"],
+    [
+        *("", "[]", '{"format": 2}', "half a fi", "\xff"),
+        '{"format": 1, "records": [{"set": 3}]}',
+        '{"format": 1, "records": [3]}',
+    ],
 )
 def test_other_files_are_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "records.json"

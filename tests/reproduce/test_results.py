@@ -49,6 +49,12 @@ def test_an_exact_detector_is_found_wanting_as_seldom_as_agreed(key):
     assert 0 < n_wanting <= 0.07 * n_repetitions
 
 
+@pytest.mark.parametrize(("n_alarms", "is_within"), [(0, True), (1, False)])
+def test_where_the_level_cannot_be_resolved_nothing_may_alarm(key, n_alarms, is_within):
+    run = make_record(key, false_alarms=[n_alarms, 50, 100], n_reference=50)
+    assert verdicts([run], n_tests=3)[0].is_within == is_within
+
+
 @pytest.mark.parametrize(("n_alarms", "is_within"), [(0, False), (50, True), (200, False)])
 def test_counts_far_from_what_was_asked_are_not_within(key, n_alarms, is_within):
     run = make_record(key, false_alarms=[10, n_alarms, 100], n_reference=999)

@@ -33,6 +33,10 @@ PAIRS = [
         lambda p, r: oracles.halved_neighbor_distance(p, K, 3, 7, r),
     ),
     (
+        HalvedNeighborDistance(K, n_halvings=3, random_state=7, nearest=True),
+        lambda p, r: oracles.halved_neighbor_distance(p, K, 3, 7, r, nearest=True),
+    ),
+    (
         EpsilonNeighborhood(K, radius=0.7),
         lambda p, r: oracles.epsilon_neighborhood(p, K, 0.7, r),
     ),
@@ -104,6 +108,9 @@ def test_an_evenly_spaced_line_has_closed_forms():
     assert MeanNeighborDistance(10)(line)[middle] == -3.0  # 1, 1, 2, 2, ..., 5, 5
     assert KthNeighborDistance(10)(line)[middle] == -5.0
     assert HalvedNeighborDistance(10, n_halvings=0)(line)[middle] == pytest.approx(-5.5)
+    nearest = HalvedNeighborDistance(10, n_halvings=0, nearest=True)
+    assert_allclose(nearest(line), MeanNeighborDistance(10)(line))
+    assert_allclose(nearest(line[:6]), MeanNeighborDistance(10)(line[:6]))
     assert EpsilonNeighborhood(10, radius=3.5)(line)[middle] == 6 - 5 / 8.5
     sums = 2 * np.exp(-(np.arange(1, 51.0) ** 2) / 4.0).sum()
     assert KernelDensity(bandwidth=2.0)(line)[middle] == pytest.approx(np.log(sums))

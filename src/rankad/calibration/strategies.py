@@ -49,7 +49,7 @@ class Learner(Protocol):
 
 def split(detector: Learner, rows: FloatArray, rng: np.random.RandomState) -> ReferenceScores:
     """Learn from some rows, compare with the others: the exact guarantee."""
-    training, held_out = _held_out_split(len(rows), detector.calibration_size, rng)
+    training, held_out = held_out_split(len(rows), detector.calibration_size, rng)
     detector._learn(rows[training], rng)
     # Not from the held-out rows: a score chosen by looking at them would no longer treat them and
     # new rows alike.
@@ -82,7 +82,7 @@ CALIBRATIONS: Final[
 ] = {"split": split, "train": train, "cross": cross}
 
 
-def _held_out_split(n: int, size: float, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
+def held_out_split(n: int, size: float, rng: np.random.RandomState) -> tuple[IntArray, IntArray]:
     """Indices of the rows to learn from, and of those to hold out."""
     n_held_out = int(size) if isinstance(size, Integral) else int(np.ceil(size * n))
     if n - n_held_out < 2:

@@ -37,7 +37,11 @@ def reproduce(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the data sets; by default RANKAD_DATA, or a download."),
+        typer.Option(
+            help="Folder of the data sets; by default RANKAD_DATA, or a download.",
+            exists=True,
+            file_okay=False,
+        ),
     ] = None,
 ) -> None:
     """Remake the paper's tables and figures, by its protocol.
@@ -46,11 +50,15 @@ def reproduce(
     where it stopped when the same command is given again.
     """
     from rankad import datasets
-    from rankad.reproduce import ReproductionError
+    from rankad.reproduce import ReproductionError, output_folder
     from rankad.reproduce import reproduce as remake
 
-    folder = out or Path("reproduction-quick" if quick else "reproduction")
-    kept = f"What was measured is kept in {folder}: the same command goes on from there."
+    def kept() -> str:
+        folder = output_folder(out, quick)
+        if not (folder / "records.json").exists():
+            return "Nothing was measured yet."
+        return f"What was measured is kept in {folder}: the same command goes on from there."
+
     data_errors = (
         datasets.MissingDatasetError,
         datasets.CorruptDatasetError,
@@ -63,14 +71,15 @@ def reproduce(
                 runs=runs,
                 quick=quick,
                 n_jobs=jobs,
-                out=folder,
+                out=out,
                 data=data,
                 verbose=True,
             )
     except (ReproductionError, *data_errors) as error:
         raise console.fail(str(error)) from None
     except OSError as error:
-        raise console.fail(f"{error.strerror or error}: {error.filename}. {kept}") from error
+        named = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise console.fail(f"{named}. {kept()}") from error
     for path in made.files:
         if path.name == "summary.md" and console.out.is_terminal:
             console.out.print(Markdown(path.read_text(encoding="utf-8")))

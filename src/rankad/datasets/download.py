@@ -3,10 +3,8 @@
 import hashlib
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
@@ -16,13 +14,9 @@ from typing import cast
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from rankad._files import sole_writer
 from rankad._progress import logger, track
 from rankad.datasets.errors import DownloadError
-
-try:
-    import fcntl
-except ImportError:  # not on this system
-    fcntl = None  # type: ignore[assignment]
 
 _BLOCK_BYTES = 2**16
 
@@ -77,24 +71,10 @@ def download(remote: RemoteFile, target: Path, patience: Patience | None = None)
         Where the file is not to be had, with the address and the reason.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _sole_writer(target):
+    with sole_writer(target):
         if not target.exists():  # another process may have brought it meanwhile
             _download(remote, target, patience or Patience())
     return target
-
-
-@contextmanager
-def _sole_writer(target: Path) -> Iterator[None]:
-    """Wait until no other process of this machine downloads the same file, where it has locks."""
-    if fcntl is None:
-        yield
-        return
-    key = hashlib.sha256(str(target.resolve()).encode()).hexdigest()[:16]
-    # Beside the file a lock could not be removed without a race; in the temporary folder it may
-    # stay.
-    with Path(tempfile.gettempdir(), f"rankad-{key}.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _download(remote: RemoteFile, target: Path, patience: Patience) -> None:

@@ -10,7 +10,7 @@
 ['fig1.png', 'fig1.svg']
 """
 
-from rankad.reproduce.api import TARGETS, Reproduction, reproduce
+from rankad.reproduce.api import TARGETS, Reproduction, output_folder, reproduce
 from rankad.reproduce.errors import RecordsError, ReproductionError
 from rankad.reproduce.records import LEVELS, Record, read_records
 from rankad.reproduce.results import Results
@@ -23,6 +23,7 @@ __all__ = [
     "Reproduction",
     "ReproductionError",
     "Results",
+    "output_folder",
     "read_records",
     "reproduce",
 ]

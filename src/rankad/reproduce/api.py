@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from rankad._files import replacing
+from rankad._files import replacing, sole_writer
 from rankad._progress import logger, progress_shown, quiet
 from rankad._threads import one_thread_each
-from rankad.datasets import Dataset
+from rankad.datasets import (
+    CorruptDatasetError,
+    Dataset,
+    DownloadError,
+    MissingDatasetError,
+)
 from rankad.reproduce import paper
 from rankad.reproduce.errors import ReproductionError
 from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2, tasks
@@ -100,20 +106,15 @@ class _Target:
 
     experiment: Experiment | None
     files: Callable[[_Request], Files]
-
-    @property
-    def set_names(self) -> list[str]:
-        if self.experiment is not None:
-            return list(self.experiment.sizes)
-        return list(paper.SETS) if self.files is _table_1_files else []
+    sets: Sequence[str] = ()
 
 
 _TARGETS: Final = {
-    "table1": _Target(None, _table_1_files),
-    "table2": _Target(TABLE_2, _table_2_files),
+    "table1": _Target(None, _table_1_files, paper.SETS),
+    "table2": _Target(TABLE_2, _table_2_files, tuple(TABLE_2.sizes)),
     "fig1": _Target(None, _fig_1_files),
-    "fig2": _Target(FIG_2, _fig_2_files),
-    "fig3": _Target(FIG_3, _fig_3_files),
+    "fig2": _Target(FIG_2, _fig_2_files, tuple(FIG_2.sizes)),
+    "fig3": _Target(FIG_3, _fig_3_files, tuple(FIG_3.sizes)),
 }
 
 #: What can be reproduced; "all" is all of them.
@@ -126,7 +127,7 @@ def reproduce(
     runs: int | None = None,
     quick: bool = False,
     n_jobs: int | None = -1,
-    out: str | os.PathLike[str] = "reproduction",
+    out: str | os.PathLike[str] | None = None,
     data: str | os.PathLike[str] | None = None,
     verbose: bool | int = False,
 ) -> Reproduction:
@@ -148,8 +149,9 @@ def reproduce(
         folder of their own.
     n_jobs : int, default=-1
         Processes, each with one thread; -1 takes one for each core.
-    out : path, default="reproduction"
-        Folder for records, tables (Markdown) and figures (PNG and SVG).
+    out : path, optional
+        Folder for records, tables (Markdown) and figures (PNG and SVG); by default
+        ``reproduction``, or ``reproduction-quick``.
     data : path, optional
         Folder that holds the real sets; by default ``RANKAD_DATA``, the cache folder, or a
         download (see `rankad.datasets.load`).
@@ -174,18 +176,62 @@ def reproduce(
     names = _names(targets)
     if runs is not None and runs < 1:
         raise ReproductionError(f"runs={runs} must be at least 1.")
+    if n_jobs == 0:
+        raise ReproductionError("n_jobs=0 makes no process; -1 makes one for each core.")
     _require_matplotlib(names)
     n_runs = (N_QUICK_RUNS if quick else N_RUNS) if runs is None else runs
     folder = None if data is None else os.fspath(data)
-    file = RecordFile.open(Path(out) / RECORDS_NAME, "quick" if quick else "full")
-    experiments = [e for name in names if (e := _TARGETS[name].experiment) is not None]
-    wanted = list(tasks(experiments, n_runs, quick, folder))
-    with progress_shown(verbose):
-        _require_data(names, folder)
-        records = run(wanted, file, n_jobs)
+    path = output_folder(out, quick)
+    with progress_shown(verbose), _alone_in(path):
+        records = _records(names, n_runs, quick, folder, path, n_jobs)
         request = _Request(records, folder, _command(names, n_runs, quick))
-        files = [path for name in names for path in _written(name, request, Path(out))]
+        files = [file for name in names for file in _written(name, request, path)]
     return Reproduction(records, files)
+
+
+def output_folder(out: str | os.PathLike[str] | None, quick: bool) -> Path:
+    """Where records, tables and figures go."""
+    return Path(out or ("reproduction-quick" if quick else "reproduction"))
+
+
+def _records(
+    names: Sequence[str],
+    n_runs: int,
+    quick: bool,
+    data: str | None,
+    folder: Path,
+    n_jobs: int | None,
+) -> list[Record]:
+    """Records of all runs that the targets need: those that are there, and those still missing."""
+    experiments = [e for name in names if (e := _TARGETS[name].experiment) is not None]
+    if not experiments:
+        _require_data(names, data)
+        return []
+    file = RecordFile.open(folder / RECORDS_NAME, "quick" if quick else "full")
+    if len(file):
+        logger.info("going on from %d records in %s", len(file), folder)
+    _require_data(names, data)
+    return run(list(tasks(experiments, n_runs, quick, data)), file, n_jobs)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Work in a folder in which nobody else does, and in which files can be written."""
+    existed = folder.exists()
+    try:
+        with sole_writer(folder / RECORDS_NAME, wait=False):
+            with replacing(folder / ".writable") as file:
+                file.write(b"")
+            (folder / ".writable").unlink()
+            try:
+                yield
+            finally:
+                if not existed and not any(folder.iterdir()):
+                    folder.rmdir()
+    except BlockingIOError:
+        raise ReproductionError(
+            f"Another reproduction is at work in {folder}: wait for it, or give another folder."
+        ) from None
 
 
 def _names(targets: Sequence[str]) -> list[str]:
@@ -206,10 +252,18 @@ def _require_matplotlib(names: Sequence[str]) -> None:
 
 def _require_data(names: Sequence[str], folder: str | None) -> None:
     """Have all sets at hand, or say which cannot be had, before hours of work."""
-    needed = dict.fromkeys(name for target in names for name in _TARGETS[target].set_names)
-    for name in needed:
+    faults = []
+    for name in dict.fromkeys(name for target in names for name in _TARGETS[target].sets):
         logger.info("reading %s", name)
-        load(name, 0, folder)
+        try:
+            load(name, 0, folder)
+        except (MissingDatasetError, CorruptDatasetError, DownloadError) as error:
+            faults.append(error)
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        told = "\n".join(str(fault) for fault in faults)
+        raise MissingDatasetError(f"{len(faults)} data sets cannot be had.\n{told}")
 
 
 def _command(names: Sequence[str], n_runs: int, quick: bool) -> str:

@@ -1,6 +1,7 @@
 """Parts of tables in Markdown."""
 
 from collections.abc import Sequence
+from math import floor, log10
 
 from rankad._typing import FloatArray
 from rankad.reproduce.records import LEVELS
@@ -40,6 +41,16 @@ def rates_told(rates: FloatArray) -> str:
 def levels_told() -> str:
     """The levels themselves."""
     return " / ".join(f"{alpha:g}" for alpha in LEVELS)
+
+
+def two_digits(value: float) -> str:
+    """A positive number with two significant digits or more, never as a power of ten.
+
+    >>> two_digits(0.0012345), two_digits(1.26), two_digits(421.3)
+    ('0.0012', '1.3', '421')
+    """
+    decimals = max(1 - floor(log10(value)), 0) if value > 0.0 else 0
+    return f"{value:.{decimals}f}"
 
 
 def runs_told(n_runs: int) -> str:

@@ -13,7 +13,7 @@ from rankad._threads import one_thread_each
 from rankad._typing import BoolArray, FloatArray
 from rankad.metrics import auc, average_precision, partial_auc
 from rankad.reproduce.errors import ReproductionError
-from rankad.reproduce.methods import BAYES, METHODS, Fitted, Method, bayes
+from rankad.reproduce.methods import BAYES, DEFAULT, METHODS, Fitted, Method, bayes
 from rankad.reproduce.protocol import STANDARD, Sizes, Split, load, split
 from rankad.reproduce.records import LEVELS, Key, Record
 
@@ -44,7 +44,7 @@ def measured(task: Task) -> Record:
         with quiet(), one_thread_each(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             return _measured(task, method, rows, caught)
-    except (ValueError, TypeError, np.linalg.LinAlgError) as error:
+    except (ValueError, TypeError, MemoryError, np.linalg.LinAlgError) as error:
         raise ReproductionError(f"{key} failed: {error}") from error
 
 
@@ -94,9 +94,18 @@ def _measured(
 @cache
 def _warm_up(name: str) -> None:
     """Compile, and load what is loaded at the first use: that is not what is timed."""
+    _warm_up_ranker()
     if name in METHODS:
         rows = np.random.default_rng(0).normal(size=(200, 3))
         METHODS[name].fit(rows, True, 0).score(rows[:10])
+
+
+@cache
+def _warm_up_ranker() -> None:
+    """Rows enough for k-means and the few-centers solver, columns for both neighbor searches."""
+    for n_columns in (3, 20):
+        rows = np.random.default_rng(0).normal(size=(800, n_columns))
+        METHODS[DEFAULT].fit(rows, True, 0).score(rows[:10])
 
 
 def _timed_scores(fitted: Fitted, rows: FloatArray) -> tuple[FloatArray, float]:

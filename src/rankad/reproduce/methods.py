@@ -19,6 +19,7 @@ from sklearn.svm import OneClassSVM
 from rankad._typing import FloatArray
 from rankad.baselines import BPKNNG, AveragedKLPE, MassAD
 from rankad.calibration import HeldOutScores, ReferenceScores, TrainingScores
+from rankad.calibration.strategies import held_out_split
 from rankad.datasets import NormalMixture
 from rankad.detector import RankAD
 from rankad.reproduce import paper
@@ -85,14 +86,13 @@ def _fitted_rankad(detector: RankAD, score: Score, reference: ReferenceScores) -
 
 
 def _without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
-    """The default detector with the bare kernel sum; the same quarter of the rows calibrates."""
-    n_held_out = len(rows) // 4
-    order = np.random.default_rng(seed).permutation(len(rows))
-    detector = RankAD(calibration="train", scaler=_scaler(standard), random_state=seed)
-    detector.fit(rows[order[n_held_out:]])
-    score = replace(detector.expansion_, far_field=None)
-    reference = HeldOutScores.of(score(rows[order[:n_held_out]]))
-    return _fitted_rankad(detector, score, reference)
+    """The default detector, less its far field: the same fit, the same rows calibrate."""
+    detector = RankAD(scaler=_scaler(standard), random_state=seed).fit(rows)
+    detector.expansion_ = replace(detector.expansion_, far_field=None)
+    rng = np.random.RandomState(seed)
+    _, held_out = held_out_split(len(rows), detector.calibration_size, rng)
+    reference = HeldOutScores.of(detector.score_samples(rows[held_out]))
+    return _fitted_rankad(detector, detector.score_samples, reference)
 
 
 def _by_neighbors(make: Callable[..., BPKNNG | AveragedKLPE]) -> Fit:
@@ -201,7 +201,7 @@ _WIDTH = "kernel width by quantiles of the squared distances (Caputo et al., 200
 _METHODS = (
     Method(
         DEFAULT,
-        "`RankAD()`: 1,500 rows train, 500 calibrate; at most 400 centers",
+        "`RankAD()`: three quarters of the rows train, a quarter calibrates; at most 400 centers",
         _by_rankad(RankAD),
         paper.RANKAD,
     ),
@@ -288,11 +288,17 @@ _METHODS = (
     ),
     Method(
         ALL_ROWS,
-        "`RankAD(calibration='cross')`: all 2,000 rows train; no guarantee",
+        "`RankAD(calibration='cross')`: all rows train and calibrate; no guarantee",
         _by_rankad(lambda **given: RankAD(calibration="cross", **given)),
     ),
     *(
-        (Method(ECOD, "PyOD, of all test rows in one batch; scale changes nothing", _by_ecod),)
+        (
+            Method(
+                ECOD,
+                "PyOD; ranks a row among the training rows and its batch, here all test rows",
+                _by_ecod,
+            ),
+        )
         if find_spec("pyod") is not None
         else ()
     ),

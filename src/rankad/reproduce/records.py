@@ -1,10 +1,14 @@
 """What was measured: one record for each run of a method on a set, in one JSON file."""
 
 import json
+import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple, Self
+
+import joblib
 
 from rankad import __version__
 from rankad._files import replacing
@@ -14,6 +18,9 @@ from rankad.reproduce.errors import RecordsError
 LEVELS = (0.01, 0.05, 0.1)
 
 _FORMAT = 1
+
+#: Raised whenever what is measured changes its meaning: older records do not mix with newer ones.
+_EDITION = 1
 
 
 class Key(NamedTuple):
@@ -93,9 +100,16 @@ class Record:
 class RecordFile:
     """Records in a file that is at every moment whole, so that a stopped run can go on."""
 
-    def __init__(self, path: Path, protocol: str, records: Iterable[Record] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        protocol: str,
+        records: Iterable[Record] = (),
+        environment: dict[str, Any] | None = None,
+    ) -> None:
         self.path = path
         self.protocol = protocol
+        self.environment = _environment() if environment is None else environment
         self._records = {record.key: record for record in records}
 
     @classmethod
@@ -110,14 +124,18 @@ class RecordFile:
         if not path.exists():
             return cls(path, protocol)
         content = _content(path)
-        for what, ours in (("protocol", protocol), ("version", __version__)):
+        ours_by_name = {"protocol": protocol, "version": __version__, "edition": _EDITION}
+        for what, ours in ours_by_name.items():
             theirs = content.get(what)
             if theirs != ours:
                 raise RecordsError(
                     f"{path} holds records of {what} {theirs!r}, not {ours!r}: they do not mix. "
                     "Give another output folder, or delete that file."
                 )
-        return cls(path, protocol, _records(path, content))
+        return cls(path, protocol, _records(path, content), content.get("environment"))
+
+    def __len__(self) -> int:
+        return len(self._records)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._records
@@ -130,7 +148,13 @@ class RecordFile:
         """Keep a record: when this returns, it is on the disk."""
         self._records[record.key] = record
         lines = ",\n".join(json.dumps(asdict(one)) for one in self._records.values())
-        head = {"format": _FORMAT, "version": __version__, "protocol": self.protocol}
+        head = {
+            "format": _FORMAT,
+            "version": __version__,
+            "edition": _EDITION,
+            "protocol": self.protocol,
+            "environment": self.environment,
+        }
         text = json.dumps(head)[:-1] + ', "records": [\n' + lines + "\n]}\n"
         with replacing(self.path) as file:
             file.write(text.encode())
@@ -144,7 +168,7 @@ def read_records(path: Path | str) -> list[Record]:
 def _content(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         raise RecordsError(_no_records(path, str(error))) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise RecordsError(_no_records(path, f"its format is not {_FORMAT}"))
@@ -154,9 +178,24 @@ def _content(path: Path) -> dict[str, Any]:
 def _records(path: Path, content: dict[str, Any]) -> list[Record]:
     entries: Sequence[dict[str, Any]] = content.get("records", [])
     try:
-        return [Record(**entry) for entry in entries]
-    except TypeError as error:
+        records = [Record(**entry) for entry in entries]
+        for record in records:
+            hash(record.key)
+            float(record.auc)
+    except (TypeError, ValueError) as error:
         raise RecordsError(_no_records(path, str(error))) from error
+    return records
+
+
+def _environment() -> dict[str, Any]:
+    """Where the seconds were measured, and by what."""
+    packages = ("numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": joblib.cpu_count(),
+        **{name: metadata.version(name) for name in packages},
+    }
 
 
 def _no_records(path: Path, fault: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import floor
 
 import numpy as np
-from scipy.stats import betabinom
+from scipy.stats import betabinom, randint
 
 from rankad._typing import FloatArray
 from rankad.reproduce.records import LEVELS, Record
@@ -118,8 +118,9 @@ def verdicts(runs: Sequence[Record], n_tests: int) -> list[Verdict]:
         for alpha, n_alarms in zip(LEVELS, run.false_alarms, strict=True):
             n = run.n_reference
             j = floor(alpha * (n + 1) + 1e-9)
-            law = betabinom(run.n_nominal, j, n + 1 - j)
             tail = FAILURE_PROBABILITY / n_tests / 2
+            # Where the reference cannot resolve the level, nothing may alarm.
+            law = betabinom(run.n_nominal, j, n + 1 - j) if j > 0 else randint(0, 1)
             least, most = law.ppf([tail, 1.0 - tail])
             found.append(Verdict(alpha, n_alarms, run.n_nominal, int(least), int(most)))
     return found

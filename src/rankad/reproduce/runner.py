@@ -1,11 +1,13 @@
 """Runs that have not been made yet, made in processes of one thread each, and kept one by one."""
 
 from collections.abc import Generator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 
 import joblib
 
 from rankad._progress import track
+from rankad.reproduce.errors import ReproductionError
 from rankad.reproduce.measure import Task, measured
 from rankad.reproduce.records import Record, RecordFile
 
@@ -32,4 +34,10 @@ def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record
             n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         with closing(parallel(joblib.delayed(measured)(task) for task in tasks)) as records:
-            yield from records
+            try:
+                yield from records
+            except BrokenProcessPool as error:
+                raise ReproductionError(
+                    "A process was ended by the system, probably for lack of memory. Try fewer "
+                    "jobs: the same call goes on where it stopped."
+                ) from error

@@ -13,13 +13,14 @@ from rankad.reproduce.markdown import (
     runs_told,
     table_head,
     table_row,
+    two_digits,
 )
 from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
 from rankad.reproduce.records import Record
 from rankad.reproduce.results import Results, false_alarm_rates
 
-TITLES = {STANDARD: "z-scored columns", RAW: "raw columns, as in the paper"}
+TITLES = {STANDARD: "z-scored columns", RAW: "raw columns"}
 
 
 def table_1(sets: Iterable[Dataset]) -> str:
@@ -57,6 +58,7 @@ def table_2(results: Results, command: str) -> str:
         f"Made by `{command}`.",
         _protocol(results),
         _settings(results),
+        _warnings(results),
     ]
     for columns in (STANDARD, RAW):
         parts += [
@@ -79,7 +81,7 @@ def table_2(results: Results, command: str) -> str:
             "One thread's processor time, median of the runs; in parentheses the paper's, of then.",
             _seconds(results, everything, columns),
             f"### Seconds to fit, {TITLES[columns]}",
-            _quantity(results, everything, columns, lambda r: r.fit_seconds, "{:.2g}"),
+            _quantity(results, everything, columns, lambda r: r.fit_seconds, two_digits),
             f"### Support vectors, centers, or rows to seek neighbors in, {TITLES[columns]}",
             _centers(results, everything, columns),
         ]
@@ -94,7 +96,7 @@ def roc_table(results: Results, title: str, command: str) -> str:
         "false-alarm rate at which every anomaly is caught."
     )
     heads = (
-        *("set", "columns", "method", "AUC", "full power"),
+        *("set", "columns", "method", "AUC", "full power (paper, difference)"),
         *("test, ms (paper)", "support vectors or centers (paper)"),
     )
     lines = [
@@ -109,15 +111,22 @@ def roc_table(results: Results, title: str, command: str) -> str:
 def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[str]:
     runs = results.runs(method, name, columns)
     published, column = paper.FIG_3.get(name), _paper_column(method)
-    milliseconds = f"{1e3 * results.median_seconds(method, name, columns):.2g}"
+    milliseconds = two_digits(1e3 * results.median_seconds(method, name, columns))
     centers = "" if runs[0].n_centers is None else f"{np.median([r.n_centers for r in runs]):.0f}"
+    full_power = mean_and_deviation(
+        results.values(method, name, columns, lambda r: r.full_power_rate)
+    )
+    if published is not None and column in published.full_power:
+        figure = published.full_power[column]
+        mean = float(np.mean([run.full_power_rate for run in runs]))
+        full_power += f" ({figure:.2f}, {mean - figure:+.2f})"
     if published is not None and column in published.seconds:
         milliseconds += f" ({1e3 * published.seconds[column]:g})"
         centers += f" ({published.n_support})" if column == paper.RANKAD else ""
     return [
         *(name, columns, method),
         mean_and_deviation(results.values(method, name, columns, lambda r: r.auc)),
-        mean_and_deviation(results.values(method, name, columns, lambda r: r.full_power_rate)),
+        full_power,
         milliseconds,
         centers,
     ]
@@ -133,14 +142,15 @@ def _run(results: Results, names: Sequence[str]) -> list[str]:
 
 
 def _protocol(results: Results) -> str:
-    first = results.runs(methods.DEFAULT, results.sets[0], STANDARD)[0]
-    most = max(
-        run.n_nominal for name in results.sets for run in results.runs(methods.DEFAULT, name, RAW)
+    runs = [run for name in results.sets for run in results.runs(methods.DEFAULT, name, RAW)]
+    n_train, n_nominal, n_anomalies = (
+        max(getattr(run, what) for run in runs) for what in ("n_train", "n_nominal", "n_anomalies")
     )
     return (
-        f"{runs_told(results.n_runs)} of random splits: {first.n_train:,} nominal rows train, "
-        "the others "
-        f"(at most {most:,}) and the anomalies test. Each process has one thread."
+        f"{runs_told(results.n_runs)} of random splits: {n_train:,} nominal rows train; others, at "
+        f"most {n_nominal:,}, and anomalies, at most {n_anomalies:,}, test. Each process has one "
+        "thread. The paper does not say whether it scaled the columns: raw ones fit its aK-LPE "
+        "best."
     )
 
 
@@ -150,6 +160,25 @@ def _settings(results: Results) -> str:
         table_row([name, METHODS[name].setting]) for name in results.methods if name in METHODS
     ]
     return "\n".join(lines)
+
+
+def _warnings(results: Results) -> str:
+    """How many runs of each method complained, and of what; and which method is missing."""
+    lines = [f"{name} is left out: PyOD is not installed." for name in (methods.ECOD,)]
+    if methods.ECOD in results.methods:
+        lines = []
+    for method in results.methods:
+        runs = [
+            run
+            for name in results.sets
+            for columns in results.columns
+            for run in results.runs(method, name, columns)
+        ]
+        complaints = [warning for run in runs for warning in run.warnings]
+        if complaints:
+            n_warned = sum(bool(run.warnings) for run in runs)
+            lines.append(f"{method}: {n_warned} of {len(runs)} runs warned: {complaints[0]}")
+    return "\n\n".join(lines) or "No method is left out, and none warned."
 
 
 def _auc_beside_paper(results: Results, names: Sequence[str], columns: str) -> str:
@@ -196,12 +225,12 @@ def _quantity(
     names: Sequence[str],
     columns: str,
     quantity: Callable[[Record], float],
-    form: str,
+    told: Callable[[float], str],
 ) -> str:
     lines = table_head("set", *names)
     for name in results.sets:
         medians = [
-            form.format(np.median(results.values(method, name, columns, quantity)))
+            told(float(np.median(results.values(method, name, columns, quantity))))
             for method in names
         ]
         lines.append(table_row([name, *medians]))
@@ -214,7 +243,7 @@ def _seconds(results: Results, names: Sequence[str], columns: str) -> str:
         cells = [name]
         for method in names:
             published = paper.TEST_SECONDS.get((name, _paper_column(method)))
-            cell = f"{results.median_seconds(method, name, columns):.2g}"
+            cell = two_digits(results.median_seconds(method, name, columns))
             cells.append(cell + (f" ({published:g})" if published is not None else ""))
         lines.append(table_row(cells))
     return "\n".join(lines)
@@ -226,7 +255,7 @@ def _centers(results: Results, names: Sequence[str], columns: str) -> str:
         for method in names
         if all(run.n_centers is not None for run in results.runs(method, results.sets[0], columns))
     ]
-    return _quantity(results, counted, columns, lambda r: r.n_centers or 0, "{:.0f}")
+    return _quantity(results, counted, columns, lambda r: r.n_centers or 0, "{:.0f}".format)
 
 
 def _false_alarms(results: Results, names: Sequence[str], columns: str) -> str:

@@ -21,7 +21,8 @@ class HalvedNeighborDistance(SampledStatistic):
     reference, B times. ``n_halvings=0`` measures once, among all other points. ``nearest=True``
     takes the neighbors 1 to K instead, as eq. (7) does.
 
-    Where there are fewer neighbors than asked for, the farthest there are stand in.
+    Where there are fewer neighbors than asked for, the farthest there are stand in; of the nearest,
+    all there are count.
 
     >>> points = np.arange(6.0)[:, None]
     >>> HalvedNeighborDistance(n_neighbors=2, n_halvings=0)(points)  # neighbors 2 and 3
@@ -64,9 +65,11 @@ class HalvedNeighborDistance(SampledStatistic):
 
     def _once(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         K, n_available = self.n_neighbors, available_neighbors(points, reference)
-        first = 1 if self.nearest else K - (K - 1) // 2
-        wanted = np.arange(first, first + K)
-        columns = np.minimum(wanted, n_available) - 1
+        if self.nearest:
+            columns = np.arange(min(K, n_available))
+        else:
+            wanted = np.arange(K - (K - 1) // 2, K + K // 2 + 1)
+            columns = np.minimum(wanted, n_available) - 1
         n_neighbors = int(columns[-1]) + 1
         distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
         return -row_means(distances[:, columns])

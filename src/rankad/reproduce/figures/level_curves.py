@@ -13,12 +13,12 @@ from matplotlib.lines import Line2D
 from sklearn.svm import OneClassSVM
 
 from rankad._typing import FloatArray
-from rankad.datasets import NormalMixture, perpendicular_gaussians, two_gaussians
+from rankad.datasets import NormalMixture, two_gaussians
 from rankad.detector import RankAD
 from rankad.reproduce import methods
 from rankad.reproduce.figures.roc import draw_roc
 from rankad.reproduce.figures.style import COLORS, new_figure, styled, titled
-from rankad.reproduce.protocol import FIG_2_SET, FIG_2_SIZES, RAW
+from rankad.reproduce.protocol import FIG_2_SET, FIG_2_SIZES, RAW, load, split
 from rankad.reproduce.results import Results
 
 #: Shares of the nominal law that the level sets hold.
@@ -75,9 +75,8 @@ def fig_1() -> Figure:
 @styled
 def fig_2(results: Results) -> Figure:
     """ROC beside the Bayes detector, and level sets of the ranks over the true density's."""
-    sizes = FIG_2_SIZES[FIG_2_SET]
-    data = perpendicular_gaussians(sizes.n_train, 0, random_state=_SEED)
-    law = data.nominal_law
+    rows = split(load(FIG_2_SET, _SEED, None), FIG_2_SIZES[FIG_2_SET], _SEED)  # the first run
+    law = rows.nominal_law
     assert law is not None
     figure, axes = new_figure(10.0, 7.4, 2, 2)
     draw_roc(axes[0, 0], results, FIG_2_SET, RAW)
@@ -89,8 +88,8 @@ def fig_2(results: Results) -> Figure:
         (methods.DEFAULT, RankAD(scaler=None, random_state=_SEED)),
     )
     for letter, ax, (title, detector) in zip("bcd", axes.flat[1:], panels, strict=True):
-        detector.fit(data.nominal)
-        _draw_level_curves(ax, detector.score_samples, law, data.nominal, FIG_2_WINDOW)
+        detector.fit(rows.train)
+        _draw_level_curves(ax, detector.score_samples, law, rows.train, FIG_2_WINDOW)
         titled(ax, letter, title)
     _add_key(figure)
     return figure

@@ -13,8 +13,8 @@ from rankad.reproduce.protocol import STANDARD
 from rankad.reproduce.records import LEVELS
 from rankad.reproduce.results import Results, false_alarm_rates
 
-#: A realised rate of 0 is drawn here, on a logarithmic scale.
-_LEAST_RATE = 1e-4
+#: Lower rates, 0 among them, are drawn here: the scale is logarithmic.
+_LEAST_RATE = 0.002
 
 
 def _shown(results: Results) -> list[str]:
@@ -44,10 +44,11 @@ def _draw_rates(ax: Axes, results: Results, method: str) -> None:
         rates = false_alarm_rates(results.runs(method, name, STANDARD))
         ax.plot(LEVELS, np.maximum(rates, _LEAST_RATE), "o", color=color, alpha=0.35, markersize=4)
     means = results.mean_false_alarms(method, STANDARD)
+    means = np.maximum(means, _LEAST_RATE)
     ax.plot(LEVELS, means, "_-", color=color, markersize=11, linewidth=1.6)
     guarantee = results.runs(method, results.sets[0], STANDARD)[0].guarantee
     ax.set_title(f"{method}\n{_promise(guarantee)}", fontsize=9, loc="left")
-    ax.set(xscale="log", yscale="log", xlim=(0.006, 0.17), ylim=(0.002, 0.6))
+    ax.set(xscale="log", yscale="log", xlim=(0.006, 0.17), ylim=(0.9 * _LEAST_RATE, 0.6))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_locator(FixedLocator(LEVELS))
         axis.set_minor_locator(NullLocator())
@@ -88,6 +89,8 @@ def auc_and_time(results: Results) -> Figure:
         titled(ax, letter, name)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5)
-    figure.supxlabel("microseconds to test a point (one thread)", fontsize=9)
-    figure.supylabel("AUC", fontsize=9)
+    for ax in axes[-1]:
+        ax.set_xlabel("microseconds to test a point")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("AUC")
     return figure
