@@ -64,9 +64,9 @@ def test_missing_data_files_are_told_all_at_once(tmp_path, monkeypatch):
     out = tmp_path / "out"
     outcome = run("reproduce", "fig3", "--out", str(out))
     assert outcome.exit_code == 1
-    assert "2 data sets cannot be had" in outcome.stderr
-    for name in ("banknote", "magic"):
-        assert f"The data set '{name}' could not be had." in outcome.stderr
+    assert "2 data sets cannot be had: banknote, magic. Put each, as <name>.npz" in outcome.stderr
+    assert "--data or RANKAD_DATA" in outcome.stderr
+    assert "The data set 'banknote' could not be had." in outcome.stderr
     assert not out.exists()
 
 

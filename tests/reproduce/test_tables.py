@@ -101,7 +101,7 @@ def test_the_summary_counts_sets_and_limits(results):
     text = summary(results, "rankad reproduce table2")
     assert text.count("on 0 of 8 sets") == 4  # two methods, both kinds of columns
     assert text.count("48 of 48 counts") == 2
-    assert "massAD 10.0x (8 of 8)" in text
+    assert "| massAD | 10.0 (8 of 8) | 10.0 (8 of 8) |" in text
     better = [
         make_record(record.key, auc=paper.AUC[record.set, "rankAD"] - 0.009)
         if record.set != "smtp"

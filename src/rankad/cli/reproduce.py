@@ -22,7 +22,10 @@ def reproduce(
         int | None, typer.Option(min=1, help="Random splits; by default 5, with --quick 1.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A rehearsal: one run, fewer rows to train and test on.")
+        bool,
+        typer.Option(
+            "--quick", help="A rehearsal of some minutes: one run, fewer rows to train and test on."
+        ),
     ] = False,
     jobs: Annotated[
         int, typer.Option(help="Processes, each with one thread; -1: one for each core.")
@@ -44,7 +47,7 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Remake the paper's tables and figures, by its protocol.
+    """Remake the paper's tables and figures, by its protocol: all of them in about an hour.
 
     Every run is kept in records.json as soon as it is made: an interrupted reproduction goes on
     where it stopped when the same command is given again.

@@ -22,6 +22,7 @@ from rankad.datasets import (
 from rankad.reproduce import paper
 from rankad.reproduce.errors import ReproductionError
 from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2, tasks
+from rankad.reproduce.methods import ECOD
 from rankad.reproduce.protocol import Experiment, load
 from rankad.reproduce.records import Record, RecordFile
 from rankad.reproduce.results import Results
@@ -44,6 +45,9 @@ class Reproduction:
 
     records: list[Record]
     files: list[Path]
+
+    def __repr__(self) -> str:
+        return f"<Reproduction of {len(self.records)} runs: {', '.join(map(str, self.files))}>"
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,8 @@ def reproduce(
     folder = None if data is None else os.fspath(data)
     path = output_folder(out, quick)
     with progress_shown(verbose), _alone_in(path):
+        if "table2" in names and ECOD not in TABLE_2.methods:
+            logger.warning("PyOD is not installed: Table 2 will be without %s", ECOD)
         records = _records(names, n_runs, quick, folder, path, n_jobs)
         request = _Request(records, folder, _command(names, n_runs, quick))
         files = [file for name in names for file in _written(name, request, path)]
@@ -252,18 +258,24 @@ def _require_matplotlib(names: Sequence[str]) -> None:
 
 def _require_data(names: Sequence[str], folder: str | None) -> None:
     """Have all sets at hand, or say which cannot be had, before hours of work."""
-    faults = []
+    faults, missing = [], []
     for name in dict.fromkeys(name for target in names for name in _TARGETS[target].sets):
         logger.info("reading %s", name)
         try:
             load(name, 0, folder)
         except (MissingDatasetError, CorruptDatasetError, DownloadError) as error:
             faults.append(error)
+            missing.append(name)
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        told = "\n".join(str(fault) for fault in faults)
-        raise MissingDatasetError(f"{len(faults)} data sets cannot be had.\n{told}")
+        where = "RANKAD_DATA" if folder is None else f"the data folder {folder}"
+        raise MissingDatasetError(
+            f"{len(faults)} data sets cannot be had: {', '.join(missing)}. Put each, as <name>.npz "
+            "(arrays X float64 and y int8, 1 = anomaly), into one folder or a folder in it, and "
+            f"name that by --data or RANKAD_DATA; looked in {where} and the cache folder. Of the "
+            f"first: {faults[0]}"
+        )
 
 
 def _command(names: Sequence[str], n_runs: int, quick: bool) -> str:

@@ -5,6 +5,7 @@ import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -187,14 +188,20 @@ def _records(path: Path, content: dict[str, Any]) -> list[Record]:
     return records
 
 
+#: Modules of packages that are not called like them.
+_MODULES = {"scikit-learn": "sklearn"}
+
+
 def _environment() -> dict[str, Any]:
     """Where the seconds were measured, and by what."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba")
+    packages = ("numpy", "scipy", "scikit-learn", "numba", "pyod")
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cores": joblib.cpu_count(),
-        **{name: metadata.version(name) for name in packages},
+        **{
+            name: metadata.version(name) for name in packages if find_spec(_MODULES.get(name, name))
+        },
     }
 
 

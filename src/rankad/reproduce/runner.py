@@ -1,5 +1,6 @@
 """Runs that have not been made yet, made in processes of one thread each, and kept one by one."""
 
+import warnings
 from collections.abc import Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -15,8 +16,10 @@ from rankad.reproduce.records import Record, RecordFile
 def run(tasks: Sequence[Task], file: RecordFile, n_jobs: int | None) -> list[Record]:
     """Make the runs that the file does not hold, and return the records of all."""
     missing = [task for task in tasks if task.key not in file]
-    # Closed at once, by an exception or Ctrl-C: the processes end with it.
-    with closing(_in_processes(missing, n_jobs)) as records:
+    # Closed at once, by an exception or Ctrl-C: the processes end with it. joblib then warns that
+    # what they were at is lost, which tells nobody anything.
+    with warnings.catch_warnings(), closing(_in_processes(missing, n_jobs)) as records:
+        warnings.filterwarnings("ignore", ".*still being processed by the workers", UserWarning)
         for record in track(records, len(missing), "runs"):
             file.add(record)
     return file.records(task.key for task in tasks)

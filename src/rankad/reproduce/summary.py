@@ -15,9 +15,7 @@ from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
 from rankad.reproduce.records import LEVELS
 from rankad.reproduce.results import Results, Verdict, verdicts
-from rankad.reproduce.tables import paper_mean
-
-_SAID = {STANDARD: "z-scored", RAW: "raw"}
+from rankad.reproduce.tables import SAID, paper_mean
 
 
 def summary(results: Results, command: str) -> str:
@@ -34,16 +32,14 @@ def summary(results: Results, command: str) -> str:
         *(
             f"{method} beside the paper's, {said}: {_beside_rankad(results, method, columns)}."
             for method in (methods.DEFAULT, methods.PUBLISHED)
-            for columns, said in _SAID.items()
+            for columns, said in SAID.items()
         ),
         *(
             f"False alarms of {methods.DEFAULT}, {said}: {_beside_law(results, columns)}."
-            for columns, said in _SAID.items()
+            for columns, said in SAID.items()
         ),
-        *(
-            f"Test time of {methods.DEFAULT}, {said}: {_beside_times(results, columns)}."
-            for columns, said in _SAID.items()
-        ),
+        f"Time to test a set, in units of {methods.DEFAULT}'s: median over the sets, and on how many "
+        f"it is longer.\n\n{_times(results)}",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -102,19 +98,22 @@ def _beside_law(results: Results, columns: str) -> str:
     )
 
 
-def _beside_times(results: Results, columns: str) -> str:
-    """On how many sets the default tests faster than each other method."""
-    told = []
+def _times(results: Results) -> str:
+    """Test time of each other method, in units of the default's."""
+    lines = table_head("method", *SAID.values())
     for method in results.methods:
         if method in (methods.DEFAULT, *methods.REMEDIES):
             continue
-        ratios = [
-            results.median_seconds(method, name, columns)
-            / results.median_seconds(methods.DEFAULT, name, columns)
-            for name in results.sets
-        ]
-        n_faster = sum(ratio > 1.0 for ratio in ratios)
-        told.append(f"{method} {np.median(ratios):.1f}x ({n_faster} of {len(ratios)})")
-    return "the others take, median over sets and in parentheses on how many longer: " + (
-        ", ".join(told)
-    )
+        cells = [_beside_time(results, method, columns) for columns in SAID]
+        lines.append(table_row([method, *cells]))
+    return "\n".join(lines)
+
+
+def _beside_time(results: Results, method: str, columns: str) -> str:
+    ratios = [
+        results.median_seconds(method, name, columns)
+        / results.median_seconds(methods.DEFAULT, name, columns)
+        for name in results.sets
+    ]
+    n_longer = sum(ratio > 1.0 for ratio in ratios)
+    return f"{np.median(ratios):.1f} ({n_longer} of {len(ratios)})"

@@ -20,7 +20,8 @@ from rankad.reproduce.protocol import RAW, STANDARD
 from rankad.reproduce.records import Record
 from rankad.reproduce.results import Results, false_alarm_rates
 
-TITLES = {STANDARD: "z-scored columns", RAW: "raw columns"}
+SAID = {STANDARD: "z-scored", RAW: "raw"}
+TITLES = {columns: f"{said} columns" for columns, said in SAID.items()}
 
 
 def table_1(sets: Iterable[Dataset]) -> str:
@@ -64,7 +65,7 @@ def table_2(results: Results, command: str) -> str:
         parts += [
             f"## {TITLES[columns].capitalize()}",
             f"### AUC, {TITLES[columns]}: the paper's methods",
-            "Mean ± standard deviation of the runs; in parentheses the paper's and the difference.",
+            f"{_means_told(results)}; in parentheses the paper's and the difference.".capitalize(),
             _auc_beside_paper(results, of_paper, columns),
             f"### AUC, {TITLES[columns]}: other methods, and RankAD without its remedies",
             _by_set(results, others, columns, lambda record: record.auc),
@@ -90,15 +91,13 @@ def table_2(results: Results, command: str) -> str:
 
 def roc_table(results: Results, title: str, command: str) -> str:
     """A figure of ROC curves in numbers: AUC, full power, test time, support vectors."""
+    has_paper = any(name in paper.FIG_3 for name in results.sets)
     told = (
-        f"Made by `{command}`. Mean ± standard deviation over {runs_told(results.n_runs)}; test "
-        "time in milliseconds of one thread's processor, median of the runs. Full power: the "
-        "false-alarm rate at which every anomaly is caught."
+        f"Made by `{command}`: {_means_told(results)}; test time in milliseconds of one thread's "
+        "processor, median of the runs. Full power: the false-alarm rate at which every anomaly is "
+        "caught." + (" In parentheses the paper's, and of full power the difference." * has_paper)
     )
-    heads = (
-        *("set", "columns", "method", "AUC", "full power (paper, difference)"),
-        *("test, ms (paper)", "support vectors or centers (paper)"),
-    )
+    heads = ("set", "columns", "method", "AUC", "full power", "test, ms", "vectors or centers")
     lines = [
         table_row(_roc_cells(results, name, columns, method))
         for name in results.sets
@@ -124,7 +123,7 @@ def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[s
         milliseconds += f" ({1e3 * published.seconds[column]:g})"
         centers += f" ({published.n_support})" if column == paper.RANKAD else ""
     return [
-        *(name, columns, method),
+        *(name, SAID[columns], method),
         mean_and_deviation(results.values(method, name, columns, lambda r: r.auc)),
         full_power,
         milliseconds,
@@ -135,6 +134,12 @@ def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[s
 def _paper_column(method: str) -> str:
     """The paper's name of a method; empty where it has none."""
     return (METHODS[method].paper or "") if method in METHODS else ""
+
+
+def _means_told(results: Results) -> str:
+    if results.n_runs == 1:
+        return "one run"
+    return f"mean ± standard deviation of {runs_told(results.n_runs)}"
 
 
 def _run(results: Results, names: Sequence[str]) -> list[str]:
