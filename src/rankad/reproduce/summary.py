@@ -38,8 +38,8 @@ def summary(results: Results, command: str) -> str:
             f"False alarms of {methods.DEFAULT}, {said}: {_beside_law(results, columns)}."
             for columns, said in SAID.items()
         ),
-        f"Time to test a set, in units of {methods.DEFAULT}'s: median over the sets, and on how many "
-        f"it is longer.\n\n{_times(results)}",
+        f"Time to test, in units of {methods.DEFAULT}'s: median over sets, and on how many longer.",
+        _times(results),
     ]
     return "\n\n".join(parts) + "\n"
 
