@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
+from rankad import RankAD
 from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
+from rankad.calibration.reference import thinned
 
 KINDS = pytest.mark.parametrize("kind", [HeldOutScores, TrainingScores, CrossFittedScores])
 scores = st.lists(
@@ -80,3 +82,74 @@ def test_held_out_scores_replace_those_that_are_not(kind):
     replaced = kind.of(np.array([3.0, 1.0])).extended(np.array([2.0]))
     assert isinstance(replaced, HeldOutScores)
     assert_array_equal(replaced.scores, [2.0])
+
+
+def thin(monkeypatch, most, exact):
+    monkeypatch.setattr("rankad.calibration.reference.MOST_SCORES", most)
+    monkeypatch.setattr(
+        "rankad.calibration.reference.thinned",
+        lambda scores, counts: thinned(scores, counts, most=most, exact=exact),
+    )
+
+
+@pytest.mark.parametrize("step", [150, 1_500, 19_500])
+def test_millions_of_scores_keep_their_lower_tail_and_stay_valid(monkeypatch, rng, step):
+    thin(monkeypatch, most=1_000, exact=400)
+    everything = rng.normal(size=20_000)
+    exact, kept = HeldOutScores(np.sort(everything)), HeldOutScores.of(everything[:500])
+    for start in range(500, 20_000, step):
+        kept = kept.extended(everything[start : start + step])
+        assert len(kept.scores) <= 1_000
+    assert kept.size == exact.size == 20_000
+    assert_array_equal(kept.scores[:400], exact.scores[:400])
+    new = np.concatenate([rng.normal(size=2_000), everything])
+    p, exact_p = kept.p_values(new), exact.p_values(new)
+    is_tail = exact_p <= 400 / 20_001
+    assert is_tail.sum() > 300
+    assert_array_equal(p[is_tail], exact_p[is_tail])
+    assert (p >= exact_p).all()
+    assert (p - exact_p).max() < 0.1  # with 600 groups only
+    for alpha in (1 / 20_001, 0.001, 0.02, 0.3, 0.9999):
+        assert_array_equal(new < kept.threshold(alpha), p <= alpha)
+    assert kept.threshold(0.01) == exact.threshold(0.01)
+    assert kept.order(0.01) == exact.order(0.01) == 200
+
+
+def test_one_row_has_the_same_p_value_alone_where_scores_are_thinned(monkeypatch, rng):
+    thin(monkeypatch, most=300, exact=100)
+    detector = RankAD(random_state=0).fit(rng.normal(size=(200, 2)))
+    detector.calibrate(rng.normal(size=(2_000, 2)))
+    assert detector.reference_.counts is not None
+    rows = rng.normal(size=(50, 2)) * 2
+    alone = [detector.scorer_.p_value(row) for row in rows]
+    assert_array_equal(alone, detector.p_values(rows))
+
+
+def test_of_many_scores_at_once_no_more_are_kept(monkeypatch, rng):
+    thin(monkeypatch, most=1_000, exact=400)
+    scores = rng.normal(size=5_000)
+    for reference in (HeldOutScores.of(scores), TrainingScores.of(scores[:9]).extended(scores)):
+        assert len(reference.scores) <= 1_000
+        assert reference.size == 5_000
+
+
+def test_ties_are_noticed_at_the_threshold():
+    reference = HeldOutScores.of(np.array([0.0, 1.0, 1.0, 2.0, 3.0]))
+    assert [reference.is_tied(order) for order in range(1, 6)] == [False, True, True, False, False]
+    grouped = HeldOutScores(np.array([0.0, 1.0]), np.array([1, 4]))
+    assert [grouped.is_tied(order) for order in (1, 2)] == [False, True]
+
+
+def test_ten_million_scores_resolve_a_millionth(rng):
+    reference = HeldOutScores.of(rng.normal(size=1_000))
+    lowest = []
+    for _ in range(10):
+        new = rng.normal(size=1_000_000)
+        lowest.append(np.sort(new)[:20])
+        reference = reference.extended(new)
+        assert len(reference.scores) <= 1_000_000
+    assert reference.size == 10_001_000
+    j = reference.order(1e-6)
+    assert j == 10
+    in_order = np.sort(np.concatenate(lowest))
+    assert reference.threshold(1e-6) == in_order[j - 1]

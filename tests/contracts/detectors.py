@@ -47,6 +47,7 @@ CASES = [
     Case("KLPE", KLPE()),
     Case("KLPE as published", KLPE(calibration="train", scaler=None)),
     Case("AveragedKLPE", AveragedKLPE()),
+    Case("AveragedKLPE nearest", AveragedKLPE(n_halvings=0, nearest=True)),
     Case("BPKNNG", BPKNNG()),
     Case("MassAD", MassAD(), finds_far_points=False),
     Case(

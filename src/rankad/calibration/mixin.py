@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -16,12 +15,14 @@ from rankad._progress import logger, progress_shown
 from rankad._typing import FloatArray, IntArray
 from rankad._validation import scoring_rows, training_rows
 from rankad._warnings import warn_user
-from rankad.calibration.reference import ReferenceScores
+from rankad.calibration.bands import conditional_p_values
+from rankad.calibration.control import FalseAlarmControl, remedy, require_level
+from rankad.calibration.reference import HeldOutScores, ReferenceScores
 from rankad.calibration.strategies import CALIBRATIONS
-from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
+from rankad.exceptions import CalibrationWarning
 
 
-class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
+class CalibratedDetectorMixin(FalseAlarmControl, OutlierMixin):  # type: ignore[misc]
     """The public face of a detector whose scores become p-values.
 
     A detector has the parameters ``alpha``, ``calibration``, ``calibration_size`` and
@@ -74,7 +75,7 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         Minus infinity where the reference cannot resolve the level: nothing alarms.
         """
         check_is_fitted(self, "reference_")
-        return self.reference_.threshold(_require_level(self.alpha))
+        return self.reference_.threshold(require_level(self.alpha))
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Score of each row: higher = more nominal.
@@ -95,7 +96,7 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
             )
         return scores
 
-    def p_values(self, X: ArrayLike) -> FloatArray:
+    def p_values(self, X: ArrayLike, *, confidence: float | None = None) -> FloatArray:
         """p-value of each row: small = anomalous.
 
         For a new nominal row, ``P(p <= alpha) <= alpha`` where the reference is held out
@@ -105,15 +106,26 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        confidence : float, optional
+            Larger p-values that hold for this very detector: with this probability over the draw of
+            its reference, ``P(p <= t) <= t`` for all t at once, and those of different rows are
+            independent (see `rankad.calibration.false_alarm_band`).
 
         Returns
         -------
         p : ndarray of shape (n_samples,)
         """
+        if confidence is not None:
+            self._require_exact("p_values(confidence=...)")
         scores = self.score_samples(X)
-        return self.reference_.p_values(scores)
+        p = self.reference_.p_values(scores)
+        if confidence is None:
+            return p
+        return conditional_p_values(p, self.reference_.size, confidence)
 
-    def predict(self, X: ArrayLike, alpha: float | None = None) -> IntArray:
+    def predict(
+        self, X: ArrayLike, alpha: float | None = None, *, confidence: float | None = None
+    ) -> IntArray:
         """Label each row: -1 for an anomaly (``p <= alpha``), +1 for a nominal row.
 
         Parameters
@@ -121,13 +133,22 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         X : array-like of shape (n_samples, n_features)
         alpha : float, optional
             False-alarm level, any, without refitting; by default the constructor's.
+        confidence : float, optional
+            Alarm only so seldom that with this probability, over the draw of the reference, the
+            false-alarm rate of this very detector is at most alpha. Without it, it is so on
+            average.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
         scores = self.score_samples(X)
-        threshold = self.offset_ if alpha is None else self._explicit_threshold(alpha)
+        if confidence is not None:
+            threshold = self._confident_threshold(
+                self.alpha if alpha is None else alpha, confidence
+            )
+        else:
+            threshold = self.offset_ if alpha is None else self._explicit_threshold(alpha)
         return np.where(scores < threshold, -1, 1)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
@@ -147,7 +168,7 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         scores = self.score_samples(X)
         return scores - self.offset_
 
-    def calibrate(self, X: ArrayLike) -> Self:
+    def calibrate(self, X: ArrayLike, *, replace: bool = False) -> Self:
         """Add nominal rows to the reference, without refitting; more rows resolve finer levels.
 
         The rows must be new: not seen by ``fit``, and drawn like the rows to come. A reference that
@@ -156,13 +177,19 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        replace : bool, default=False
+            Let these rows be the whole reference: where nominal rows have changed, the old ones are
+            no longer drawn like those to come.
 
         Returns
         -------
         self : object
         """
         scores = self.score_samples(X)
-        self._set_reference(self.reference_.extended(scores))
+        if replace:
+            self._set_reference(HeldOutScores.of(scores))
+        else:
+            self._set_reference(self.reference_.extended(scores))
         return self
 
     def _training_scores(self, rows: FloatArray) -> FloatArray:
@@ -180,35 +207,12 @@ class CalibratedDetectorMixin(OutlierMixin):  # type: ignore[misc]
         if self.offset_ == -np.inf:
             warn_user(
                 f"alpha={self.alpha} is finer than {reference.size} reference points can resolve: "
-                f"nothing can alarm. {_remedy(reference, self.alpha)}",
+                f"nothing can alarm. {remedy(reference, self.alpha)}",
                 CalibrationWarning,
             )
-
-    def _explicit_threshold(self, alpha: Any) -> float:
-        threshold = self.reference_.threshold(_require_level(alpha))
-        if threshold == -np.inf:
-            raise UnresolvableAlphaError(
-                f"alpha={alpha} is finer than {self.reference_.size} reference points can resolve."
-                f" {_remedy(self.reference_, float(alpha))}"
-            )
-        return threshold
-
-
-def _require_level(alpha: Any) -> float:
-    if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
-        raise ValueError(f"alpha must be a number between 0 and 1, exclusive; got {alpha!r}.")
-    return float(alpha)
 
 
 def _forget_fit(detector: CalibratedDetectorMixin) -> None:
     """Remove what a fit has learned: by scikit-learn's custom, the attributes that end in ``_``."""
     for name in [name for name in detector.__dict__ if name.endswith("_")]:
         delattr(detector, name)
-
-
-def _remedy(reference: ReferenceScores, alpha: float) -> str:
-    needed = int(np.ceil(1.0 / alpha)) - 1
-    return (
-        f"The smallest possible alpha is {reference.smallest_alpha:.4g}; for {alpha} give at least "
-        f"{needed} reference points: fit on more rows, raise calibration_size, or call calibrate()."
-    )

@@ -2,12 +2,17 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankad._typing import FloatArray
+from rankad._typing import FloatArray, IntArray
+
+#: Most scores that are kept, and how many of the lowest of them are always kept one by one.
+MOST_SCORES = 1_000_000
+EXACT_TAIL = 500_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -15,9 +20,12 @@ class ReferenceScores(ABC):
     """Sorted scores of nominal points, and the p-values they give to others.
 
     With ``e`` = `n_extra` virtual points that always count, ``p = (e + #{ref <= s}) / (n + e)``.
+
+    ``counts``, where given, says for how many points each score stands (see `thinned`).
     """
 
     scores: FloatArray
+    counts: IntArray | None = None
     n_extra: ClassVar[int]
 
     #: What stands behind the p-values: "exact", "empirical" or "none".
@@ -25,10 +33,13 @@ class ReferenceScores(ABC):
 
     @classmethod
     def of(cls, scores: FloatArray) -> Self:
-        """Sort the scores of nominal points into a reference."""
+        """Sort the scores of nominal points into a reference; of millions some, see `thinned`."""
         if np.isnan(scores).any():
             raise ValueError("Reference scores must not be NaN.")
-        return cls(np.sort(scores))
+        in_order = np.sort(scores)
+        if len(in_order) <= MOST_SCORES:
+            return cls(in_order)
+        return cls(*thinned(in_order, np.ones(len(in_order), dtype=np.int64)))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.size} scores, guarantee: {self.guarantee})"
@@ -36,7 +47,7 @@ class ReferenceScores(ABC):
     @property
     def size(self) -> int:
         """Number of reference points."""
-        return len(self.scores)
+        return int(self._n_below[-1]) if self.counts is not None else len(self.scores)
 
     @property
     def smallest_alpha(self) -> float:
@@ -47,29 +58,58 @@ class ReferenceScores(ABC):
         """p-value of each score: the smaller, the more anomalous."""
         if np.isnan(scores).any():
             raise ValueError("A score is NaN, and has no p-value.")
-        n_at_most = np.searchsorted(self.scores, scores, side="right")
+        n_at_most = self._n_points(np.searchsorted(self.scores, scores, side="right"))
         return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
+
+    def p_value(self, n_scores: int) -> float:
+        """p-value of a score that is not exceeded by so many of ``scores``."""
+        return (self.n_extra + int(self._n_points(n_scores))) / (self.size + self.n_extra)
 
     def threshold(self, alpha: float) -> float:
         """Score below which, strictly, ``p <= alpha``; minus infinity where no p is that small."""
-        n_total = self.size + self.n_extra
-        n_at_most = min(floor(alpha * n_total) - self.n_extra, self.size)
-        # alpha * n_total rounds; the comparison that counts is that of p itself with alpha.
-        if n_at_most < self.size and self.p_value(n_at_most + 1) <= alpha:
-            n_at_most += 1
-        elif n_at_most >= 0 and self.p_value(n_at_most) > alpha:
-            n_at_most -= 1
-        if n_at_most < 0:
+        return self.score_of_order(self.order(alpha))
+
+    def order(self, alpha: float) -> int:
+        """Which of the points, from below, is the threshold of the level: the j-th; 0 if none is.
+
+        With held-out points and no ties ``j = floor(alpha (n + 1))``; one more than there are
+        points where everything alarms.
+        """
+        return order_of(alpha, self.size, self.n_extra)
+
+    def is_tied(self, order: int) -> bool:
+        """Whether other points share the j-th one's score, or may: the rate is then lower."""
+        score = self.score_of_order(order)
+        low = int(np.searchsorted(self.scores, score, side="left"))
+        high = int(np.searchsorted(self.scores, score, side="right"))
+        return int(self._n_points(high)) - int(self._n_points(low)) > 1
+
+    def score_of_order(self, order: int) -> float:
+        """The score of the j-th point from below: minus infinity for 0, infinity beyond the last.
+
+        Where scores stand for several points, it is the lowest of those that the j-th may be.
+        """
+        if order < 1:
             return -np.inf
-        return float(self.scores[n_at_most]) if n_at_most < self.size else np.inf
+        if self.counts is None:
+            index = order - 1
+        else:
+            index = int(np.searchsorted(self._n_below, order - 1, side="right")) - 1
+        return float(self.scores[index]) if index < len(self.scores) else np.inf
 
     @abstractmethod
     def extended(self, scores: FloatArray) -> "HeldOutScores":
         """Reference with the scores of further held-out nominal points."""
 
-    def p_value(self, n_at_most: int) -> float:
-        """p-value of a score that so many of the reference scores do not exceed."""
-        return (self.n_extra + n_at_most) / (self.size + self.n_extra)
+    def _n_points(self, n_scores: Any) -> Any:
+        """How many points so many of the lowest scores stand for."""
+        return n_scores if self.counts is None else self._n_below[n_scores]
+
+    @cached_property
+    def _n_below(self) -> IntArray:
+        """Number of points that the first 0, 1, ... scores stand for."""
+        counts = np.ones(len(self.scores), dtype=np.int64) if self.counts is None else self.counts
+        return np.concatenate([[0], np.cumsum(counts)])
 
 
 class HeldOutScores(ReferenceScores):
@@ -89,8 +129,14 @@ class HeldOutScores(ReferenceScores):
     guarantee = "exact"
 
     def extended(self, scores: FloatArray) -> "HeldOutScores":
-        """Both sets of held-out points together."""
-        return HeldOutScores.of(np.concatenate([self.scores, scores]))
+        """Both sets of held-out points together; of millions, the lower tail one by one."""
+        new = HeldOutScores.of(scores)
+        order = np.argsort(np.concatenate([self.scores, new.scores]), kind="stable")
+        merged = np.concatenate([self.scores, new.scores])[order]
+        if self.counts is None and len(merged) <= MOST_SCORES:
+            return HeldOutScores(merged)
+        counts = np.concatenate([np.diff(self._n_below), np.diff(new._n_below)])[order]
+        return HeldOutScores(*thinned(merged, counts))
 
 
 class TrainingScores(ReferenceScores):
@@ -129,3 +175,43 @@ class CrossFittedScores(ReferenceScores):
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the held-out points: they do not mix with out-of-fold scores."""
         return HeldOutScores.of(scores)
+
+
+def order_of(alpha: float, n_reference: int, n_extra: int = 1) -> int:
+    """Which of n reference points, from below, is the threshold of ``p <= alpha``; 0 if none is.
+
+    >>> order_of(0.05, 99), order_of(0.01, 98), order_of(0.5, 1)
+    (5, 0, 1)
+    """
+    n_total = n_reference + n_extra
+    n_at_most = min(floor(alpha * n_total) - n_extra, n_reference)
+    # alpha * n_total rounds; the comparison that counts is that of p itself with alpha.
+    if n_at_most < n_reference and (n_extra + n_at_most + 1) / n_total <= alpha:
+        n_at_most += 1
+    elif n_at_most >= 0 and (n_extra + n_at_most) / n_total > alpha:
+        n_at_most -= 1
+    return n_at_most + 1
+
+
+def thinned(
+    scores: FloatArray,
+    counts: IntArray,
+    most: int = MOST_SCORES,
+    exact: int = EXACT_TAIL,
+) -> tuple[FloatArray, IntArray]:
+    """At most so many of the sorted scores, the lowest one by one, and what each stands for.
+
+    Of those above the exact tail, groups of neighbors, of about equally many points, become their
+    lowest member. p-values among them are so rounded up, by some groups' share of the points: they
+    stay valid.
+
+    >>> thinned(np.arange(8.0), np.ones(8, dtype=np.int64), most=4, exact=2)
+    (array([0., 1., 2., 5.]), array([1, 1, 3, 3]))
+    """
+    if len(scores) <= most:
+        return scores, counts
+    n_before = np.concatenate([[0], np.cumsum(counts[exact:-1])])  # points of the groups so far
+    group_size = -(-int(counts[exact:].sum()) // (most - exact))
+    begins_group = np.diff(n_before // group_size, prepend=-1) > 0
+    starts = np.concatenate([np.arange(exact), exact + np.flatnonzero(begins_group)])
+    return scores[starts], np.add.reduceat(counts, starts)

@@ -1,0 +1,214 @@
+"""Bands over all levels at once: how high the false-alarm rate of each level can be.
+
+A band is b_1 <= ... <= b_n such that the order statistics of n uniform variables are below it, all
+of them, with the confidence: then so are the false-alarm rates of the thresholds at all n reference
+scores (Bates, Candes, Lei, Romano and Sesia, 2023). Each is a function of the orders asked for, so
+that of millions none but those is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import log, pi, sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaincinv, gammaln
+
+from rankad._typing import FloatArray, IntArray
+from rankad.calibration.bounds import clopper_pearson, require_probability
+
+#: Samples by which the band "monte_carlo" is tuned, and how sure of them it has to be.
+_N_SAMPLES = 10_000
+_CERTAINTY = 0.99
+
+#: Levels that are tried for it, and uniform numbers that are held at once.
+_N_LEVELS = 21
+_MOST_NUMBERS = 1_000_000
+
+#: With fewer scores there is no asymptotic band; with more "auto" takes no simulation.
+_LEAST_ASYMPTOTIC = 16
+MOST_SIMULATED = 2_000
+
+#: Orders of the band "grid" are so far apart, as a ratio.
+_GRID_RATIO = 1.02
+
+#: Of delta, for Simes' band in "combined": "grid" hardly widens where it has less.
+_SIMES_SHARE = 0.8
+
+
+def simes_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    """Band by a generalized Simes inequality, with ``k = n / 2``: tight at small levels.
+
+    ``b_{n+1-i} = 1 - delta^(1/k) (prod_{j<k} (i - j) / (n - j))^(1/k)`` for ``i >= k``, else 1.
+
+    >>> simes_band(np.array([11, 51]), 1000, 0.1).round(4)
+    array([0.0184, 0.0736])
+    """
+    k = max(n // 2, 1)
+    i = n + 1 - orders
+    inside = i >= k
+    logs = np.where(inside, gammaln(i + 1.0) - gammaln(np.maximum(i - k, 0) + 1.0), -np.inf)
+    logs -= gammaln(n + 1.0) - gammaln(n - k + 1.0)
+    return np.where(inside, -np.expm1((log(delta) + logs) / k), 1.0)
+
+
+def dkw_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    """Band of constant width, by the one-sided inequality of Dvoretzky, Kiefer and Wolfowitz.
+
+    >>> dkw_band(np.array([11, 51]), 1000, 0.1).round(4)
+    array([0.0439, 0.0839])
+    """
+    return np.minimum((orders - 1) / n + sqrt(log(1.0 / delta) / (2.0 * n)), 1.0)
+
+
+def asymptotic_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    """Band by the law of the iterated logarithm: tight in the middle, exact only for large n."""
+    if n < _LEAST_ASYMPTOTIC:
+        return np.ones(len(orders))
+    loglog = log(log(n))
+    width = -log(-log(1.0 - delta)) + 2.0 * loglog + 0.5 * log(loglog) - 0.5 * log(pi)
+    spread = np.sqrt(orders * (n - orders)) / (n * sqrt(n))
+    return np.asarray(np.minimum(orders / n + width / sqrt(2.0 * loglog) * spread, 1.0))
+
+
+def grid_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    """Exact limits at orders in geometric progression, by Bonferroni; between them the next's.
+
+    Each order statistic has a Beta law, and is below the next ones. Nearly as narrow as a single
+    limit, however large n is.
+
+    >>> grid_band(np.array([10_000, 50_000]), 1_000_000, 0.05).round(4)
+    array([0.0105, 0.0512])
+    """
+    n_grid = int(np.ceil(log(n) / log(_GRID_RATIO))) + 1
+    grid = np.unique(np.ceil(np.geomspace(1, n, n_grid)).astype(np.int64))
+    limits = betaincinv(grid, n + 1 - grid, 1.0 - delta / len(grid))
+    return np.asarray(limits[np.searchsorted(grid, orders)])
+
+
+def combined_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    """The lower of Simes' band, tight at small levels, and "grid", each with a share of delta."""
+    of_simes = _SIMES_SHARE * delta
+    return np.minimum(simes_band(orders, n, of_simes), grid_band(orders, n, delta - of_simes))
+
+
+def monte_carlo_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    """The lower of Simes' and the asymptotic band, at a common level tuned by simulation.
+
+    Of levels between delta / 2 and delta, the largest at which the share of simulated samples that
+    leave the band is, with 99% certainty, at most delta: so tight is it everywhere. Where there is
+    none, Simes' band at delta.
+    """
+    level = _tuned_level(n, delta)
+    if level is None:
+        return simes_band(orders, n, delta)
+    return _lower_band(orders, n, level)
+
+
+@lru_cache(maxsize=128)
+def _tuned_level(n: int, delta: float) -> float | None:
+    if n < _LEAST_ASYMPTOTIC:
+        return None
+    levels = [float(level) for level in np.linspace(delta, delta / 2.0, _N_LEVELS)]
+    bands = [_lower_band(np.arange(1, n + 1), n, level) for level in levels]
+    for level, n_outside in zip(levels, _n_outside(bands, n), strict=True):
+        if clopper_pearson(n_outside, _N_SAMPLES, 2.0 * _CERTAINTY - 1.0)[1] <= delta:
+            return level
+    return None
+
+
+def _lower_band(orders: IntArray, n: int, level: float) -> FloatArray:
+    return np.minimum(simes_band(orders, n, level), asymptotic_band(orders, n, level))
+
+
+def _n_outside(bands: Sequence[FloatArray], n: int) -> list[int]:
+    """How many of the simulated samples of n uniform variables leave each of the bands."""
+    rng = np.random.default_rng(0)
+    n_left, n_outside = _N_SAMPLES, [0] * len(bands)
+    while n_left > 0:
+        n_now = min(n_left, max(_MOST_NUMBERS // n, 1))
+        # Sums of exponential variables, over the last, are uniform order statistics: no sorting.
+        sums = np.cumsum(rng.standard_exponential((n_now, n + 1)), axis=1)
+        sample = sums[:, :-1] / sums[:, -1:]
+        for index, band in enumerate(bands):
+            n_outside[index] += int((sample > band).any(axis=1).sum())
+        n_left -= n_now
+    return n_outside
+
+
+BANDS: Final[dict[str, Callable[[IntArray, int, float], FloatArray]]] = {
+    "monte_carlo": monte_carlo_band,
+    "combined": combined_band,
+    "simes": simes_band,
+    "grid": grid_band,
+    "dkw": dkw_band,
+}
+
+
+def false_alarm_band(
+    n_reference: int,
+    confidence: float = 0.95,
+    method: str = "auto",
+    orders: ArrayLike | None = None,
+) -> FloatArray:
+    """Upper limits of the false-alarm rates at the levels ``j / (n + 1)``, for all j at once.
+
+    Parameters
+    ----------
+    n_reference : int
+        Held-out reference scores n.
+    confidence : float, default=0.95
+        Probability, over the draw of the reference, that no rate exceeds its limit.
+    method : {"auto", "monte_carlo", "combined", "simes", "grid", "dkw"}, default="auto"
+        "auto" is the tightest that is valid and can be had: "monte_carlo", the lower of two bands
+        tuned by simulation, up to 2,000 scores, and beyond that "combined": Simes' band where
+        levels are small, and exact limits at orders in geometric progression.
+    orders : array-like of int, optional
+        Only of these j, between 1 and n.
+
+    Returns
+    -------
+    limits : ndarray
+
+    Examples
+    --------
+    >>> false_alarm_band(1000, method="simes", orders=[10, 50]).round(3)  # at 1% and 5%
+    array([0.018, 0.074])
+    """
+    require_probability("confidence", confidence)
+    if n_reference < 1:
+        raise ValueError(f"n_reference must be at least 1; got {n_reference!r}.")
+    if method not in ("auto", *BANDS):
+        raise ValueError(f"method must be one of auto, {', '.join(BANDS)}; got {method!r}.")
+    if method == "auto":
+        method = "monte_carlo" if n_reference <= MOST_SIMULATED else "combined"
+    asked = np.arange(1, n_reference + 1) if orders is None else np.asarray(orders, dtype=np.int64)
+    if not ((asked >= 1) & (asked <= n_reference)).all():
+        raise ValueError(f"orders must lie between 1 and n_reference={n_reference}.")
+    # Rounded, so that 1 - .95 and .05 share a simulation.
+    return BANDS[method](asked, n_reference, round(1.0 - confidence, 12))
+
+
+def conditional_p_values(
+    p_values: ArrayLike, n_reference: int, confidence: float = 0.95, method: str = "auto"
+) -> FloatArray:
+    """p-values that hold for this very reference, with the confidence (Bates et al., 2023).
+
+    ``u = b_j``, j = (n + 1) p the order of the p-value, and 1 where that is n + 1: given the
+    reference, with the confidence ``P(u <= t) <= t`` for all t at once, and different points' are
+    independent. The smallest is b_1.
+
+    >>> conditional_p_values([0.1, 0.5, 1.0], n_reference=9, confidence=0.9).round(2)
+    array([0.44, 0.75, 1.  ])
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    if not ((p > 0.0) & (p <= 1.0)).all():
+        raise ValueError("p-values of held-out references lie above 0, and are at most 1.")
+    orders, places = np.unique(np.rint(p * (n_reference + 1)).astype(np.int64), return_inverse=True)
+    limits = np.ones(len(orders))
+    is_inside = orders <= n_reference
+    limits[is_inside] = false_alarm_band(n_reference, confidence, method, orders[is_inside])
+    return np.asarray(limits[places])

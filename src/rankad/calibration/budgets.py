@@ -1,0 +1,81 @@
+"""Alarms a day: from a budget to a level, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from numbers import Integral
+from typing import Self
+
+from scipy.stats import betabinom
+
+from rankad.calibration.bounds import require_probability
+
+
+def level_for_budget(*, events_per_day: float, alarms_per_day: float) -> float:
+    """The level at which so many events make so many false alarms, on average.
+
+    >>> level_for_budget(events_per_day=20_000, alarms_per_day=10)
+    0.0005
+    """
+    if not 0.0 < events_per_day < inf:
+        raise ValueError(f"events_per_day must be positive and finite; got {events_per_day!r}.")
+    if not 0.0 < alarms_per_day < events_per_day:
+        raise ValueError(
+            f"alarms_per_day must lie between 0 and events_per_day={events_per_day}, exclusive; "
+            f"got {alarms_per_day!r}."
+        )
+    return alarms_per_day / events_per_day
+
+
+@dataclass(frozen=True)
+class FalseAlarmsPerDay:
+    """How many false alarms a day a detector makes, over the draw of its reference and of the day.
+
+    Where reference scores tie at the threshold there are fewer: then only ``high`` holds.
+
+    Parameters
+    ----------
+    mean : float
+        At most ``alpha`` times the events.
+    low, high : int
+        The count of a day lies between them with the confidence.
+    confidence : float
+    """
+
+    mean: float
+    low: int
+    high: int
+    confidence: float
+
+    @classmethod
+    def of_order(cls, order: int, n_reference: int, events_per_day: int, confidence: float) -> Self:
+        """Of alarms below the j-th of n reference scores: beta-binomial (N, j, n + 1 - j).
+
+        >>> FalseAlarmsPerDay.of_order(50, 999, events_per_day=1000, confidence=0.95)
+        FalseAlarmsPerDay(mean=50.0, low=32, high=70, confidence=0.95)
+        """
+        require_probability("confidence", confidence)
+        if not isinstance(events_per_day, Integral) or events_per_day < 1:
+            raise ValueError(
+                f"events_per_day must be a whole number, at least 1; got {events_per_day!r}."
+            )
+        law = betabinom(int(events_per_day), order, n_reference + 1 - order)
+        low, high = law.ppf([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+        return cls(float(law.mean()), int(low), int(high), confidence)
+
+
+def true_alarm_share(alpha: float, *, base_rate: float, power: float) -> float:
+    """Expected share of true alarms: what whoever answers the alarms will see.
+
+    ``b power / (b power + (1 - b) alpha)``, b the share of anomalies among all events.
+
+    >>> round(true_alarm_share(0.01, base_rate=0.001, power=0.9), 3)
+    0.083
+    """
+    require_probability("alpha", alpha)
+    require_probability("base_rate", base_rate)
+    if not 0.0 <= power <= 1.0:
+        raise ValueError(f"power must lie in [0, 1]; got {power!r}.")
+    true_alarms = base_rate * power
+    return true_alarms / (true_alarms + (1.0 - base_rate) * alpha)

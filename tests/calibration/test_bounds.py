@@ -1,0 +1,124 @@
+"""Laws, limits and audits of the false-alarm rate."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import beta, binom
+
+from rankad.calibration import (
+    Audit,
+    FalseAlarmBounds,
+    clopper_pearson,
+    false_alarm_law,
+    reference_needed,
+    safe_order,
+    theorem_6_bound,
+)
+
+
+@pytest.mark.parametrize(("alpha", "n", "j"), [(0.05, 100, 5), (0.01, 99, 1), (0.1, 1000, 100)])
+def test_the_law_is_that_of_an_order_statistic(alpha, n, j):
+    law, expected = false_alarm_law(alpha, n), beta(j, n + 1 - j)
+    rates = np.linspace(0.0, 0.3, 7)
+    assert_allclose(law.cdf(rates), expected.cdf(rates))
+
+
+def test_the_law_is_the_rate_below_an_order_statistic_of_uniform_points(rng):
+    # Alarms below the 5th of 100 uniform scores have that score as their rate.
+    rates = np.sort(rng.uniform(size=(4_000, 100)), axis=1)[:, 4]
+    law = false_alarm_law(0.05, 100)
+    shares = [(rates <= law.ppf(q)).mean() for q in (0.1, 0.5, 0.9)]
+    assert_allclose(shares, [0.1, 0.5, 0.9], atol=4 * np.sqrt(0.25 / 4_000))
+
+
+@pytest.mark.parametrize("n", [50, 59, 100, 200, 500, 1000, 2000, 10_000])
+def test_the_safe_order_is_the_largest_within_the_limit(n):
+    limits = beta(np.arange(1, n // 10), n + 1 - np.arange(1, n // 10)).ppf(0.95)
+    assert safe_order(0.05, 0.95, n) == int((limits <= 0.05).sum())
+
+
+def test_however_low_the_confidence_the_mean_stays_within_the_level():
+    assert safe_order(0.05, 0.2, 1000) == 50
+    assert reference_needed(0.009, confidence=0.5) == 111
+    assert safe_order(0.009, 0.5, 111) == 1
+    assert safe_order(0.009, 0.5, 110) == 0
+
+
+def test_safe_orders_are_those_of_the_literature():
+    known = {100: 2, 200: 5, 500: 17, 1000: 39, 2000: 84, 10_000: 464}
+    assert {n: safe_order(0.05, 0.95, n) for n in known} == known
+
+
+@pytest.mark.parametrize(
+    ("alpha", "confidence", "share"),
+    [(0.05, 0.95, 0.0), (0.1, 0.9, 0.5), (0.05, 0.9, 0.7), (0.3, 0.99, 0.8)],
+)
+def test_the_number_needed_is_the_least_that_does(alpha, confidence, share):
+    def does(n):
+        return safe_order(alpha, confidence, n) >= max(1.0, share * alpha * (n + 1))
+
+    needed = next(n for n in range(1, 10_000) if does(n))
+    assert reference_needed(alpha, confidence, share) == needed
+
+
+def test_without_confidence_so_many_are_needed_that_anything_can_alarm():
+    assert [reference_needed(alpha) for alpha in (0.5, 0.05, 0.01, 1e-6)] == [1, 19, 99, 999_999]
+
+
+def test_bounds_hold_the_rate_as_often_as_they_say(rng):
+    bounds = FalseAlarmBounds.of_order(0.05, 10, 199, confidence=0.9)
+    rates = np.sort(rng.uniform(size=(5_000, 199)), axis=1)[:, 9]
+    inside = ((rates >= bounds.low) & (rates <= bounds.high)).mean()
+    assert_allclose([inside, (rates <= bounds.limit).mean()], 0.9, atol=0.02)
+    assert_allclose([rates.mean(), rates.std()], [bounds.mean, bounds.std], rtol=0.05)
+
+
+@pytest.mark.parametrize(("x", "n"), [(0, 10), (3, 100), (10, 10), (50, 1000)])
+def test_clopper_and_pearson_invert_the_binomial_tails(x, n):
+    low, high = clopper_pearson(x, n, 0.95)
+    if x > 0:
+        assert_allclose(binom(n, low).sf(x - 1), 0.025)
+    else:
+        assert low == 0.0
+    if x < n:
+        assert_allclose(binom(n, high).cdf(x), 0.025)
+    else:
+        assert high == 1.0
+
+
+@pytest.mark.parametrize(("n_alarms", "verdict"), [(5, "fewer"), (50, "consistent"), (100, "more")])
+def test_an_audit_says_what_a_count_tells(n_alarms, verdict):
+    audit = Audit.of_counts(0.05, n_alarms, 1000, 0.95)
+    assert audit.verdict.startswith(verdict)
+    assert audit.rate == n_alarms / 1000
+    assert audit.low < audit.rate < audit.high
+
+
+def test_theorem_6_is_broken_by_one_fixed_score(rng):
+    """With one g the covering number is 1, and the bound is exceeded far more often than delta."""
+    n, m, delta = 2_000, 1_000, 0.05
+    bound = theorem_6_bound(m, n, log2_covering_number=0.0, delta=delta)
+    rates = np.sort(rng.uniform(size=(2_000, n)), axis=1)[:, m - 1]
+    assert (rates > bound).mean() > 1.5 * delta
+    assert theorem_6_bound(1, n, 0.0, delta) < theorem_6_bound(2, n, 0.0, delta)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: false_alarm_law(0.0, 10), "alpha must be a number between 0 and 1"),
+        (lambda: false_alarm_law(0.01, 10), "alpha=0.01 is finer than 10 .* at least 99"),
+        (lambda: safe_order(0.05, 1.0, 10), "confidence must be a number between 0 and 1"),
+        (lambda: reference_needed(0.05, 0.95, share=1.0), "share must lie in"),
+        (lambda: reference_needed(0.05, share=0.5), "needs a confidence"),
+        (lambda: clopper_pearson(3, 2), "3 alarms among 2 rows"),
+        (lambda: clopper_pearson(0, 0), "0 alarms among 0 rows"),
+        (lambda: theorem_6_bound(0, 10, 1.0), "order=0 must lie between"),
+        (lambda: theorem_6_bound(1, 10, 1.0, delta=2.0), "delta must be"),
+        (lambda: safe_order(float("nan"), 0.9, 10), "alpha must be"),
+        (lambda: safe_order("0.1", 0.9, 10), "alpha must be"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
