@@ -1,0 +1,364 @@
+"""Why rows alarm: what moving one feature alone would gain, by the kernel sum in closed form.
+
+The kernel of a center is a product over the features. So when feature f of a row moves to v, the
+kernel becomes ``exp(-rest_j) exp(-(v - c_jf)^2)`` (in units of sigma), ``rest_j`` the squared
+distance without f: the one factor is the row's, the other the candidate's, and the scores of all
+candidates are one product of a matrix and a vector. Every ``rest_j`` is added up from the other
+features, never subtracted from the whole: of a feature that is far out nothing else would be left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from rankad._progress import progress_shown, track
+from rankad._scaling import scaled, shift_and_scale
+from rankad._typing import FloatArray, IntArray
+from rankad._validation import scoring_rows
+from rankad.detector import RankAD
+from rankad.kernels import FarField
+from rankad.scorer import Scorer
+from rankad.statistics.neighbors import nearest_rows
+
+__all__ = ["Explanation", "Reason", "explain"]
+
+#: Numbers in one of the arrays at work, of which there are a few at a time.
+_BLOCK_ENTRIES = 2**20
+
+#: Rows and features of each that are shown.
+_SHOWN_ROWS = 10
+_SHOWN_FEATURES = 3
+
+
+class Reason(NamedTuple):
+    """A feature of a row: its value, the best nominal one, and what that alone would change."""
+
+    name: str
+    value: float
+    best_value: float
+    gain: float
+    p_value_after: float
+
+    def __str__(self) -> str:
+        """From where to where.
+
+        >>> print(Reason("amount", 812.0, 43.1, gain=5.2, p_value_after=0.41))
+        amount 812 -> 43.1
+        """
+        return f"{self.name} {self.value:.6g} -> {self.best_value:.6g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why rows alarm, feature by feature, as `explain` found it.
+
+    Attributes
+    ----------
+    feature_names : tuple of str
+        Those that the detector has seen in ``fit``; without names, x0, x1 and so on.
+    values : array of shape (n_samples, n_features)
+        The rows.
+    scores, p_values : array of shape (n_samples,)
+        The detector's, of the rows.
+    gains : array of shape (n_samples, n_features)
+        Score gained by moving that feature alone to its best nominal value; 0 where none is better
+        than the row's own.
+    best_values : array of shape (n_samples, n_features)
+        That value; the row's own where nothing is gained.
+    p_values_after : array of shape (n_samples, n_features)
+        The p-value that the row would then have.
+    gradients : array of shape (n_samples, n_features)
+        Derivative of the score by that feature.
+    nearest : array of shape (n_samples, n_nearest)
+        Which nominal rows (or centers of the detector's expansion) are nearest, nearest first.
+    nearest_distances : array of shape (n_samples, n_nearest)
+        How far they are, in scaled columns.
+    nearest_rows : array of shape (n_samples, n_nearest, n_features)
+        Those rows themselves.
+    """
+
+    feature_names: tuple[str, ...]
+    values: FloatArray
+    scores: FloatArray
+    p_values: FloatArray
+    gains: FloatArray
+    best_values: FloatArray
+    p_values_after: FloatArray
+    gradients: FloatArray
+    nearest: IntArray
+    nearest_distances: FloatArray
+    nearest_rows: FloatArray
+
+    def top(self, i: int, n: int = 3) -> list[Reason]:
+        """The n features of row i (all, where there are fewer) that gain most, most gain first."""
+        order = np.argsort(-self.gains[i], kind="stable")[: _require_count("n", n)]
+        columns = (self.values, self.best_values, self.gains, self.p_values_after)
+        return [
+            Reason(self.feature_names[f], *(float(column[i, f]) for column in columns))
+            for f in order
+        ]
+
+    def __repr__(self) -> str:
+        lines = [self._line(i) for i in range(min(len(self.values), _SHOWN_ROWS))]
+        n_more = len(self.values) - len(lines)
+        return "\n".join([*lines, f"... and {n_more} more rows"] if n_more else lines)
+
+    def _line(self, i: int) -> str:
+        reasons = self.top(i, _SHOWN_FEATURES)
+        parts = [
+            f"{reason} would give p = {reason.p_value_after:.3g}"
+            for reason in reasons
+            if reason.p_value_after > self.p_values[i]
+        ]
+        if not parts:
+            parts.append("no feature alone would raise p")
+            if reasons[0].gain > 0.0:
+                parts[0] += f" (the score rises most by {reasons[0]})"
+        return "; ".join([f"row {i}: p = {self.p_values[i]:.3g}", *parts])
+
+
+def explain(
+    detector: RankAD, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3
+) -> Explanation:
+    """Explain the score of each row: which feature alone would have to be how, and what then.
+
+    A feature's nominal values are those of the centers of the detector's expansion. All of them are
+    tried by the closed form of the kernel sum; the best one of each feature is then scored by the
+    detector itself, so that gains and p-values are what it would say of the moved row.
+
+    Where no single feature brings the p-value up, the row is anomalous in several together; its
+    nearest nominal rows then tell more.
+
+    Parameters
+    ----------
+    detector : RankAD
+        Fitted, with a scaler that shifts and scales each column for itself: "standard", "robust",
+        None, a `StandardScaler` or a `RobustScaler`.
+    X : array-like of shape (n_samples, n_features)
+        Rows to explain.
+    rows : array-like of shape (n_rows, n_features), optional
+        Nominal rows, such as those of ``fit``, among which to look for the nearest; by default,
+        the centers of the expansion.
+    n_nearest : int, default=3
+        How many of them; all, where there are fewer.
+
+    Returns
+    -------
+    explanation : Explanation
+
+    Examples
+    --------
+    >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
+    >>> detector = RankAD(random_state=0).fit(nominal)
+    >>> explanation = explain(detector, [[0.0, 9.0, 0.0], [9.0, 9.0, 0.0]])
+    >>> explanation
+    row 0: p = 0.00794; x1 9 -> 0.414866 would give p = 1
+    row 1: p = 0.00794; no feature alone would raise p (the score rises most by x1 9 -> -0.0773451)
+    >>> explanation.top(0, n=1)[0].name
+    'x1'
+    """
+    kernel_sum = _KernelSum.of(detector, *_shift_and_scale(detector))
+    n_nearest = _require_count("n_nearest", n_nearest)
+    values = scoring_rows(detector, X).copy()  # X may change later
+    nominal = kernel_sum.center_rows if rows is None else scoring_rows(detector, rows)
+    scorer = detector.scorer_
+    scores = scorer(values, detector.n_jobs)
+    with progress_shown(detector.verbose):
+        best_values, gradients = _best_moves(kernel_sum, values)
+    moved_scores = _moved_scores(scorer, values, best_values, detector.n_jobs)
+    scores_after = np.maximum(moved_scores, scores[:, None])  # staying is a choice, too
+    gains = scores_after - scores[:, None]
+    nearest, distances = nearest_rows(
+        scaled(detector.scaler_, nominal),
+        scaled(detector.scaler_, values),
+        min(n_nearest, len(nominal)),
+        detector.n_jobs,
+    )
+    return Explanation(
+        feature_names=feature_names(detector),
+        values=values,
+        scores=scores,
+        p_values=scorer.reference.p_values(scores),
+        gains=gains,
+        best_values=np.where(gains > 0.0, best_values, values),
+        p_values_after=scorer.reference.p_values(scores_after),
+        gradients=gradients,
+        nearest=nearest,
+        nearest_distances=distances,
+        nearest_rows=nominal[nearest],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _KernelSum:
+    """The detector's expansion in float64: arrays that the closed forms need.
+
+    ``g = sum_j weights_j (exp(-|u - centers_j|^2) - centered)`` for ``u = (x - offset) / unit``,
+    which is in units of sigma, and the far field beyond. ``centers`` has shape ``(n_features,
+    n_centers)``; ``center_rows``, in the units of x, has the rows' shape.
+    """
+
+    center_rows: FloatArray
+    centers: FloatArray
+    weights: FloatArray
+    offset: FloatArray
+    unit: FloatArray
+    centered: bool
+    far_field: FarField | None
+
+    @classmethod
+    def of(cls, detector: RankAD, offset: FloatArray, scale: FloatArray) -> Self:
+        expansion = detector.expansion_
+        centers = expansion.centers.astype(np.float64)
+        return cls(
+            centers * scale + offset,
+            np.ascontiguousarray(centers.T) / expansion.sigma,
+            expansion.weights.astype(np.float64),
+            offset,
+            scale * expansion.sigma,
+            expansion.centered,
+            expansion.far_field,
+        )
+
+    def steps(self, rows: FloatArray) -> FloatArray:
+        """Differences to the centers, shape ``(n, n_features, n_centers)``."""
+        # As the expansion does, rows are cut off where squared distances are still finite.
+        limit = np.sqrt(np.finfo(np.float64).max / 16.0 / len(self.centers))
+        with np.errstate(over="ignore"):
+            coordinates = np.clip((rows - self.offset) / self.unit, -limit, limit)
+        return np.asarray(coordinates[:, :, None] - self.centers)
+
+    def candidates(self, feature: int) -> Iterator[_Candidates]:
+        """Distinct values of the feature among the centers, in blocks that bound the memory."""
+        offset, unit, centers = self.offset[feature], self.unit[feature], self.centers[feature]
+        values = np.unique(self.center_rows[:, feature])
+        kernel = np.expm1 if self.centered else np.exp
+        for block in _blocks(len(values), len(centers)):
+            # From the values as they are given out, rounded to the units of the rows.
+            squares = ((values[block, None] - offset) / unit - centers) ** 2
+            yield _Candidates(values[block], squares, kernel(-squares))
+
+    def scores(self, rest: FloatArray, candidates: _Candidates) -> FloatArray:
+        """Scores of a row, with squared distances ``rest`` without a feature, at its candidates."""
+        weighted = self.weights * np.exp(-rest)
+        sums = candidates.kernels @ weighted
+        if self.centered:  # exp(-a-b) - 1 = exp(-a) (exp(-b) - 1) + exp(-a) - 1
+            sums += self.weights @ np.expm1(-rest)
+        if self.far_field is None:
+            return np.asarray(sums)
+        nearest = np.sqrt((candidates.squares + rest).min(axis=1))
+        return self.far_field.applied(sums, nearest)
+
+    def gradients(self, steps: FloatArray) -> FloatArray:
+        """Derivatives of the score by each feature, in the units of the rows."""
+        exponents = np.square(steps).sum(axis=1)
+        weighted = self.weights * np.exp(-exponents)
+        gradients = (steps @ weighted[:, :, None])[:, :, 0]
+        if self.far_field is not None:
+            is_far = np.sqrt(exponents.min(axis=1)) > self.far_field.radius
+            gradients[is_far] = steps[is_far, :, exponents[is_far].argmin(axis=1)]
+        return np.asarray(-2.0 * gradients / self.unit)
+
+
+class _Candidates(NamedTuple):
+    """Values of a feature, with squared distances to the centers in it, and their kernels."""
+
+    values: FloatArray
+    squares: FloatArray
+    kernels: FloatArray
+
+
+def _best_moves(kernel_sum: _KernelSum, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Value that scores best, of each row in each feature alone, and the gradients."""
+    best_values, gradients = np.empty_like(rows), np.empty_like(rows)
+    blocks = _blocks(len(rows), kernel_sum.centers.size)
+    for block in track(blocks, len(blocks), "explaining rows"):
+        steps = kernel_sum.steps(rows[block])
+        gradients[block] = kernel_sum.gradients(steps)
+        rests = _sums_of_others(np.square(steps))
+        for feature in range(rows.shape[1]):
+            best_values[block, feature] = _best_values(kernel_sum, rests[:, feature], feature)
+    return best_values, gradients
+
+
+def _best_values(kernel_sum: _KernelSum, rests: FloatArray, feature: int) -> FloatArray:
+    """Candidate of the feature at which each row scores best."""
+    best_values, best_scores = np.zeros(len(rests)), np.full(len(rests), -np.inf)
+    for candidates in kernel_sum.candidates(feature):
+        # Row by row: what comes out must not depend on the batch, not even by rounding.
+        for i, rest in enumerate(rests):
+            scores = kernel_sum.scores(rest, candidates)
+            best = scores.argmax()
+            if scores[best] > best_scores[i]:
+                best_values[i], best_scores[i] = candidates.values[best], scores[best]
+    return best_values
+
+
+def _sums_of_others(terms: FloatArray) -> FloatArray:
+    """For each index of axis 1, the sum over all the others.
+
+    >>> _sums_of_others(np.array([[[1.0], [1e20], [5.0]]]))[0, :, 0]
+    array([1.e+20, 6.e+00, 1.e+20])
+    """
+    sums = np.zeros_like(terms)
+    np.cumsum(terms[:, :-1], axis=1, out=sums[:, 1:])
+    sums[:, :-1] += np.cumsum(terms[:, :0:-1], axis=1)[:, ::-1]
+    return sums
+
+
+def _moved_scores(
+    scorer: Scorer, rows: FloatArray, best_values: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """The detector's scores of each row with one feature moved, for each of them."""
+    scores = np.empty_like(rows)
+    features = np.arange(rows.shape[1])
+    for block in _blocks(len(rows), rows.shape[1] ** 2):
+        moved = np.repeat(rows[block, None], len(features), axis=1)
+        moved[:, features, features] = best_values[block]
+        moved_scores = scorer(moved.reshape(-1, len(features)), n_jobs)
+        scores[block] = moved_scores.reshape(-1, len(features))
+    return scores
+
+
+def _blocks(n: int, n_entries_each: int) -> list[slice]:
+    """Slices of n things that have so many entries each."""
+    n_block = max(1, _BLOCK_ENTRIES // n_entries_each)
+    return [slice(start, start + n_block) for start in range(0, n, n_block)]
+
+
+def _shift_and_scale(detector: RankAD) -> tuple[FloatArray, FloatArray]:
+    """How the detector scales columns, if it is one that can be explained."""
+    if not isinstance(detector, RankAD):
+        raise TypeError(
+            f"explain takes a fitted RankAD, whose score is a kernel sum; got {detector!r}."
+        )
+    check_is_fitted(detector, "reference_")
+    columns = shift_and_scale(detector.scaler_, detector.n_features_in_)
+    if columns is None:
+        raise TypeError(
+            f"The scaler {detector.scaler_} does more than shift and scale each column, so scores "
+            "cannot be explained column by column. Fit with scaler='standard', 'robust' or None; "
+            "or transform the rows first, fit on what comes out, and explain that."
+        )
+    return columns
+
+
+def feature_names(detector: Any) -> tuple[str, ...]:
+    """Those that a detector has seen in ``fit``; without names, x0, x1 and so on."""
+    names = getattr(detector, "feature_names_in_", None)
+    if names is None:
+        return tuple(f"x{feature}" for feature in range(detector.n_features_in_))
+    return tuple(str(name) for name in names)
+
+
+def _require_count(name: str, count: Any) -> int:
+    if not isinstance(count, Integral) or count < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {count!r}.")
+    return int(count)
