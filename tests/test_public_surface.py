@@ -8,7 +8,10 @@ import rankad
 
 
 def test_the_public_names_are_these():
-    names = "KernelExpansion RankAD __version__ baselines datasets exceptions metrics statistics"
+    names = (
+        "KernelExpansion RankAD __version__ baselines calibration datasets exceptions explain "
+        "metrics plots statistics"
+    )
     assert dir(rankad) == names.split()
     for name in dir(rankad):
         assert getattr(rankad, name) is not None
@@ -38,15 +41,22 @@ def test_importing_the_package_imports_no_heavy_library():
 
 MODULES = {
     "baselines": "AveragedKLPE BPKNNG Calibrated KLPE MassAD",
-    "calibration": "CALIBRATIONS CALIBRATION_SIZE_CONSTRAINT CalibratedDetectorMixin "
-    "CrossFittedScores HeldOutScores ReferenceScores TrainingScores",
+    "calibration": "Audit Betting CALIBRATIONS CALIBRATION_SIZE_CONSTRAINT CalibratedDetectorMixin "
+    "CrossFittedScores DriftMonitor FalseAlarmBounds FalseAlarmsPerDay HeldOutScores "
+    "MixtureBetting OnlineDiscoveries OnlinePValues ReferenceScores Reweighted SimpleJumper "
+    "TrainingScores WeightedScores benjamini_hochberg clopper_pearson conditional_p_values "
+    "density_ratio false_alarm_band false_alarm_law level_for_budget nominal_share "
+    "reference_for_discoveries reference_needed safe_order theorem_6_bound true_alarm_share",
     "datasets": "CorruptDatasetError Dataset DownloadError MissingDatasetError NormalMixture "
     "UnknownDatasetError cache_folder load mulcross names perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
+    "explanations": "Explanation Reason explain",
     "kernels": "CenterFeatures FarField KernelExpansion Pursuit center_distances distances_between "
     "effective_rank gaussian_gram kmeans_centers mean_center_distance pursue",
     "metrics": "auc average_precision excess_mass_curve mass_volume_curve pairwise_disagreement "
     "partial_auc power",
+    "plots": "DriftDisplay ExplanationDisplay FalseAlarmDisplay LevelSetDisplay PValueDisplay "
+    "SelectionDisplay",
     "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
     "rank_gap_preferences ranks require_pairs tail_levels",
     "reproduce": "LEVELS Record RecordsError Reproduction ReproductionError Results TARGETS "

@@ -13,27 +13,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankad import baselines as baselines
+    from rankad import calibration as calibration
     from rankad import datasets as datasets
     from rankad import exceptions as exceptions
     from rankad import metrics as metrics
+    from rankad import plots as plots
     from rankad import statistics as statistics
     from rankad.detector import RankAD as RankAD
+    from rankad.explanations import explain as explain
     from rankad.kernels import KernelExpansion as KernelExpansion
 
 __version__ = "0.1.0"
 
 #: Public names and the modules they live in, imported when first used: ``import rankad`` is fast.
-_HOMES = {"RankAD": "rankad.detector", "KernelExpansion": "rankad.kernels"}
-_MODULES = ("baselines", "datasets", "exceptions", "metrics", "statistics")
+_HOMES = {
+    "RankAD": "rankad.detector",
+    "KernelExpansion": "rankad.kernels",
+    "explain": "rankad.explanations",
+}
+_MODULES = (
+    *("baselines", "calibration", "datasets", "exceptions", "metrics", "plots", "statistics"),
+)
 
 __all__ = [
     "KernelExpansion",
     "RankAD",
     "__version__",
     "baselines",
+    "calibration",
     "datasets",
     "exceptions",
+    "explain",
     "metrics",
+    "plots",
     "statistics",
 ]
 

@@ -11,23 +11,20 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from rankad.plots._display import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
 from rankad.reproduce import methods
 
-#: Colors that the color-blind can tell apart (Okabe and Ito).
-_BLUE, _ORANGE, _GREEN, _PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-_SKY, _RED, _BLACK, _GRAY = "#56B4E9", "#D55E00", "#000000", "#888888"
-
 COLORS: Final = {
-    methods.BAYES: _BLACK,
-    methods.DEFAULT: _BLUE,
-    methods.PUBLISHED: _RED,
-    methods.ANCHORED: _PINK,
-    methods.OC_SVM: _ORANGE,
+    methods.BAYES: "#000000",
+    methods.DEFAULT: BLUE,
+    methods.PUBLISHED: RED,
+    methods.ANCHORED: PINK,
+    methods.OC_SVM: ORANGE,
     methods.BP_KNNG: "#A6761D",
-    methods.AK_LPE: _GREEN,
+    methods.AK_LPE: GREEN,
     methods.IFOREST: "#E7298A",
-    methods.MASSAD: _GRAY,
-    methods.KNN: _SKY,
+    methods.MASSAD: GRAY,
+    methods.KNN: SKY,
     methods.LOF: "#7B4FA3",
     methods.ECOD: "#B8A400",
 }

@@ -1,0 +1,29 @@
+"""Pictures of what a detector does, and of whether it keeps its word.
+
+Displays in scikit-learn's manner: ``from_...`` computes and draws, ``plot(ax)`` draws again, and
+what was drawn is kept in ``ax_``, ``figure_`` and the artists. Without axes a display makes a
+figure of its own, which pyplot does not know: a notebook shows the display itself, a script saves
+``display.figure_`` or passes ``ax=plt.gca()``. matplotlib is needed to draw, not to import this.
+
+>>> from rankad import RankAD, datasets, plots
+>>> X = datasets.two_gaussians(1000, random_state=0).X
+>>> detector = RankAD(random_state=0).fit(X[:800])
+>>> display = plots.LevelSetDisplay.from_estimator(detector, X[800:])
+>>> display.figure_.savefig("level_sets.png")  # doctest: +SKIP
+"""
+
+from rankad.plots.drift import DriftDisplay
+from rankad.plots.explanation import ExplanationDisplay
+from rankad.plots.false_alarms import FalseAlarmDisplay
+from rankad.plots.level_sets import LevelSetDisplay
+from rankad.plots.p_values import PValueDisplay
+from rankad.plots.selection import SelectionDisplay
+
+__all__ = [
+    "DriftDisplay",
+    "ExplanationDisplay",
+    "FalseAlarmDisplay",
+    "LevelSetDisplay",
+    "PValueDisplay",
+    "SelectionDisplay",
+]

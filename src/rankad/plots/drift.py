@@ -1,0 +1,200 @@
+"""When a stream began to drift."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import log, log10
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankad._typing import FloatArray, IntArray
+from rankad.calibration.drift import Betting, DriftMonitor
+from rankad.plots._display import RED, Display, ink, legend_above, line_options, require_matplotlib
+from rankad.plots._inputs import checked_p_values
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class DriftDisplay(Display):
+    """Evidence of drift over time: the martingale of a `DriftMonitor`, and where it alarms.
+
+    Make a display with `from_monitor` or `from_p_values`.
+
+    Parameters
+    ----------
+    times : array of shape (n,)
+        Scores seen so far, at each value.
+    log10_martingale : array of shape (n,)
+        Logarithm, to base 10, of the martingale.
+    alarm_level : float
+        The alarm is raised where the martingale reaches ``1 / alarm_level``.
+    alarmed_at : int or None
+        Scores seen at the alarm, if there was one.
+    name : str or None
+        Shown in the legend.
+
+    Attributes
+    ----------
+    line_ : Line2D
+        The martingale.
+    threshold_ : Line2D
+        Where it alarms.
+    alarm_ : Line2D or None
+        Mark of the alarm; None where there was none, or before the first of `times`.
+    ax_, figure_
+        Axes and figure.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> monitor = DriftMonitor(history_size=2000, random_state=0)
+    >>> monitor.update_many(np.concatenate([rng.normal(size=900), rng.normal(2.0, size=100)]))
+    True
+    >>> display = DriftDisplay.from_monitor(monitor)
+    >>> display.alarmed_at == monitor.alarmed_at
+    True
+    """
+
+    times: IntArray
+    log10_martingale: FloatArray
+    alarm_level: float
+    alarmed_at: int | None = None
+    name: str | None = None
+    line_: Line2D = field(init=False)
+    threshold_: Line2D = field(init=False)
+    alarm_: Line2D | None = field(init=False)
+
+    @classmethod
+    def from_monitor(
+        cls,
+        monitor: DriftMonitor,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the history of a monitor.
+
+        Parameters
+        ----------
+        monitor : DriftMonitor
+            With a history, as long as its ``history_size`` lets it be.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        **kwargs
+            For the martingale, a `Line2D`.
+
+        Returns
+        -------
+        display : DriftDisplay
+        """
+        require_matplotlib(cls.__name__)
+        history = monitor.history
+        if history.size == 0:
+            raise ValueError(
+                "The monitor has no history to draw: make it with history_size=..., large enough "
+                "for the stretch to see, and give it scores."
+            )
+        display = cls(
+            times=np.arange(monitor.n_seen - history.size, monitor.n_seen) + 1,
+            log10_martingale=history / log(10.0),
+            alarm_level=monitor.alarm_level,
+            alarmed_at=monitor.alarmed_at,
+            name=name,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_p_values(
+        cls,
+        p_values: ArrayLike,
+        *,
+        betting: str | Betting = "jumper",
+        alarm_level: float = 0.01,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Bet against p-values in the order in which they came, and draw what is won.
+
+        Parameters
+        ----------
+        p_values : array-like of shape (n,)
+            Independent and uniform if nothing drifts; those of a detector, which all compare with
+            the same reference, are not quite, as `DriftMonitor` says.
+        betting : {"jumper", "mixture"} or Betting, default="jumper"
+            As `DriftMonitor` takes it.
+        alarm_level : float, default=0.01
+            Bound on the probability of an alarm without drift.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        **kwargs
+            For the martingale, a `Line2D`.
+
+        Returns
+        -------
+        display : DriftDisplay
+        """
+        require_matplotlib(cls.__name__)
+        p = np.asarray(p_values, dtype=np.float64)
+        checked_p_values(p)
+        monitor = DriftMonitor(
+            betting=betting, alarm_level=alarm_level, history_size=p.size, random_state=0
+        )
+        for value in p:
+            monitor.update_p(float(value))
+        return cls.from_monitor(monitor, ax=ax, name=name, **kwargs)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the martingale, the line at which it alarms, and the alarm.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        **kwargs
+            For the martingale, a `Line2D`.
+
+        Returns
+        -------
+        display : DriftDisplay
+        """
+        ax = self._take_axes(ax)
+        defaults = {"linewidth": 1.3, "label": name or self.name or "martingale"}
+        (self.line_,) = ax.plot(self.times, self.log10_martingale, **line_options(defaults, kwargs))
+        self.threshold_ = ax.axhline(
+            -log10(self.alarm_level),
+            color=ink(),
+            linestyle="--",
+            linewidth=1.0,
+            label=f"alarm at {1.0 / self.alarm_level:g}",
+        )
+        self.alarm_ = self._draw_alarm(ax)
+        ax.set(xlabel="Scores seen", ylabel="$\\log_{10}$ martingale")
+        legend_above(ax, n_columns=2)
+        return self
+
+    def _draw_alarm(self, ax: Axes) -> Line2D | None:
+        if self.alarmed_at is None or self.alarmed_at < self.times[0]:
+            return None
+        (mark,) = ax.plot(
+            [self.alarmed_at],
+            [self.log10_martingale[self.alarmed_at - self.times[0]]],
+            linestyle="none",
+            marker="o",
+            markersize=7.0,
+            color=RED,
+            label=f"alarm after {self.alarmed_at:,} scores",
+        )
+        return mark

@@ -1,0 +1,298 @@
+"""False alarms: as often as asked for, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import beta
+
+from rankad._typing import FloatArray, IntArray
+from rankad.calibration import clopper_pearson, false_alarm_band
+from rankad.plots._display import (
+    GRAY,
+    SKY,
+    Display,
+    draw_diagonal,
+    line_options,
+    require_matplotlib,
+    set_scale,
+)
+from rankad.plots._inputs import (
+    calibrated_detector,
+    checked_p_values,
+    resolved_alphas,
+    spread_orders,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.container import ErrorbarContainer
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FalseAlarmDisplay(Display):
+    """False alarms counted on fresh nominal rows, against the level that was asked for.
+
+    Behind them, what theory says of the detector's own rate: with the confidence it lies within the
+    interval, for each level by itself; and below the limit, for all levels at once. The rate that
+    is counted has an error of its own, its bar. Make a display with `from_estimator` or
+    `from_predictions`.
+
+    Parameters
+    ----------
+    alphas : array of shape (n_alphas,)
+        Levels asked for.
+    n_alarms : array of shape (n_alphas,)
+        Rows with ``p <= alpha``.
+    n_rows : int
+        Of how many.
+    levels : array of shape (n_levels,)
+        Where interval and limit are drawn: ``j / (n_reference + 1)``.
+    low, high : array of shape (n_levels,)
+        The interval, of the law Beta(j, n + 1 - j).
+    limits : array of shape (n_levels,)
+        The limit, by `rankad.calibration.false_alarm_band`.
+    confidence : float
+        Of interval, limit and bars, each.
+    name : str or None
+        Shown in the legend.
+
+    Attributes
+    ----------
+    errorbar_ : ErrorbarContainer
+        Realized rates, with the intervals of Clopper and Pearson as bars; a rate of 0 has no point
+        on a logarithmic scale, only its bar.
+    interval_, band_ : PolyCollection or None
+        Interval and limit.
+    ax_, figure_
+        Axes and figure.
+
+    Examples
+    --------
+    >>> from rankad import RankAD
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> detector = RankAD(random_state=0).fit(X[:600])
+    >>> display = FalseAlarmDisplay.from_estimator(detector, X[600:])
+    >>> display.alphas
+    array([0.01, 0.02, 0.05, 0.1 , 0.2 , 0.5 ])
+    >>> display.rates.shape
+    (6,)
+    """
+
+    alphas: FloatArray
+    n_alarms: IntArray
+    n_rows: int
+    levels: FloatArray
+    low: FloatArray
+    high: FloatArray
+    limits: FloatArray
+    confidence: float
+    name: str | None = None
+    errorbar_: ErrorbarContainer = field(init=False)
+    interval_: PolyCollection | None = field(init=False)
+    band_: PolyCollection | None = field(init=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        detector: Any,
+        X: ArrayLike,
+        *,
+        alphas: Sequence[float] | None = None,
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        name: str | None = None,
+        scale: str = "log",
+        plot_band: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Count the false alarms of a detector on nominal rows that it has not seen.
+
+        Parameters
+        ----------
+        detector : fitted detector
+            With held-out reference scores (``calibration="split"``).
+        X : array-like of shape (n_samples, n_features)
+            Fresh nominal rows.
+        alphas : sequence of float, optional
+            Levels; by default .001, .002, .005 and so on to .5, as far as the reference resolves.
+        confidence : float, default=0.95
+            Of interval, limit and bars, each.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend; by default the detector's class.
+        scale, plot_band, **kwargs
+            See `plot`.
+
+        Returns
+        -------
+        display : FalseAlarmDisplay
+        """
+        require_matplotlib(cls.__name__)
+        detector = calibrated_detector(detector, cls.__name__)
+        detector._require_exact(cls.__name__)
+        return cls.from_predictions(
+            detector.p_values(X),
+            detector.reference_.size,
+            alphas=alphas,
+            confidence=confidence,
+            ax=ax,
+            name=type(detector).__name__ if name is None else name,
+            scale=scale,
+            plot_band=plot_band,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        p_values: ArrayLike,
+        n_reference: int,
+        *,
+        alphas: Sequence[float] | None = None,
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        name: str | None = None,
+        scale: str = "log",
+        plot_band: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Count false alarms by the p-values of nominal rows.
+
+        Parameters
+        ----------
+        p_values : array-like of shape (n_samples,)
+        n_reference : int
+            Held-out reference scores that they compare with.
+        alphas : sequence of float, optional
+            Levels; by default .001, .002, .005 and so on to .5, as far as the reference resolves.
+        confidence : float, default=0.95
+            Of interval, limit and bars, each.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        scale, plot_band, **kwargs
+            See `plot`.
+
+        Returns
+        -------
+        display : FalseAlarmDisplay
+        """
+        require_matplotlib(cls.__name__)
+        p = checked_p_values(p_values, n_reference)
+        asked = resolved_alphas(alphas, n_reference)
+        orders = spread_orders(n_reference)
+        limits = false_alarm_band(n_reference, confidence, orders=orders)
+        tails = [[(1.0 - confidence) / 2.0], [(1.0 + confidence) / 2.0]]
+        low, high = np.asarray(beta.ppf(tails, orders, n_reference + 1 - orders))
+        display = cls(
+            alphas=asked,
+            n_alarms=np.searchsorted(p, asked, side="right"),
+            n_rows=len(p),
+            levels=orders / (n_reference + 1),
+            low=low,
+            high=high,
+            limits=limits,
+            confidence=confidence,
+            name=name,
+        )
+        return display.plot(ax, scale=scale, plot_band=plot_band, **kwargs)
+
+    @property
+    def rates(self) -> FloatArray:
+        """Realized false-alarm rates."""
+        return self.n_alarms / self.n_rows
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        scale: str = "log",
+        plot_band: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the rates, over the diagonal, the interval and the limit.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        scale : {"log", "linear"}, default="log"
+            Of both axes.
+        plot_band : bool, default=True
+            Whether to draw interval and limit: once is enough for several detectors with as many
+            reference scores.
+        **kwargs
+            For the points and bars, as ``Axes.errorbar`` takes them.
+
+        Returns
+        -------
+        display : FalseAlarmDisplay
+        """
+        ax = self._take_axes(ax)
+        set_scale(ax, scale)
+        self.interval_ = self.band_ = None
+        if plot_band:
+            self._draw_band(ax)
+        draw_diagonal(ax, self.levels[0] if scale == "log" else 0.0, "as asked for")
+        name = name or self.name or "realized"
+        defaults = {
+            "marker": "o",
+            "markersize": 4.0,
+            "linestyle": "none",
+            "capsize": 2.0,
+            "label": f"{name} ({self.n_rows:,} rows)",
+        }
+        self.errorbar_ = ax.errorbar(
+            self.alphas, self.rates, yerr=self._errors(), **line_options(defaults, kwargs)
+        )
+        self._set_limits(ax, scale)
+        ax.set(xlabel="False-alarm rate asked for", ylabel="False-alarm rate")
+        ax.legend(loc="upper left", frameon=False)
+        return self
+
+    def _errors(self) -> FloatArray:
+        """Lengths of the bars below and above."""
+        intervals = [clopper_pearson(int(n), self.n_rows, self.confidence) for n in self.n_alarms]
+        low, high = np.array(intervals).T
+        return np.stack([self.rates - low, high - self.rates])
+
+    def _draw_band(self, ax: Axes) -> None:
+        percent = f"{100 * self.confidence:.4g}%"
+        self.band_ = ax.fill_between(
+            self.levels,
+            self.levels,
+            self.limits,
+            color=SKY,
+            alpha=0.3,
+            linewidth=0.0,
+            label=f"{percent} limit, all levels at once",
+        )
+        self.interval_ = ax.fill_between(
+            self.levels,
+            self.low,
+            self.high,
+            color=GRAY,
+            alpha=0.35,
+            linewidth=0.0,
+            label=f"{percent} interval, each level",
+        )
+
+    def _set_limits(self, ax: Axes, scale: str) -> None:
+        first, last = float(self.alphas.min()), float(self.alphas.max())
+        if scale == "log":
+            ends = first / 1.5, min(last * 1.5, 1.0)
+            ax.set(xlim=ends, ylim=(min(ends[0] / 3.0, 0.5 / self.n_rows), 1.0))
+        else:
+            end = min(last * 1.1, 1.0)
+            ax.set(xlim=(0.0, end), ylim=(0.0, min(1.5 * end, 1.0)))

@@ -1,0 +1,288 @@
+"""Whether the p-values of nominal rows are uniform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, floor, sqrt
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import beta, binom
+
+from rankad._typing import FloatArray, IntArray
+from rankad.calibration.bounds import require_probability
+from rankad.plots._display import (
+    GRAY,
+    Display,
+    draw_diagonal,
+    line_options,
+    require_matplotlib,
+    set_scale,
+)
+from rankad.plots._inputs import checked_p_values, spread_orders
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.lines import Line2D
+
+#: Probability that is neglected at either end of a law.
+_NEGLECTED = 1e-10
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PValueDisplay(Display):
+    """Distribution of the p-values of nominal rows, beside what it would be if all is well.
+
+    A curve above the band means more small p-values, and so more false alarms, than were asked
+    for; one below it, fewer. The band holds each point of the curve with the confidence, not all of
+    them at once. Make a display with `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    p_values : array of shape (n_samples,)
+        In ascending order.
+    levels : array of shape (n_levels,)
+        Where the band is drawn.
+    low, high : array of shape (n_levels,)
+        The band: shares of the rows.
+    confidence : float
+        Of the band.
+    n_reference : int or None
+        Held-out reference scores of which the band takes account.
+    name : str or None
+        Shown in the legend.
+
+    Attributes
+    ----------
+    line_ : Line2D
+        Share of the p-values that are at most as large as each.
+    band_ : PolyCollection or None
+        The band.
+    ax_, figure_
+        Axes and figure.
+
+    Examples
+    --------
+    >>> from rankad import RankAD
+    >>> X = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> detector = RankAD(random_state=0).fit(X[:600])
+    >>> display = PValueDisplay.from_estimator(detector, X[600:])
+    >>> display.n_reference, display.ax_.get_xlabel()
+    (150, 'p-value')
+    """
+
+    p_values: FloatArray
+    levels: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence: float
+    n_reference: int | None = None
+    name: str | None = None
+    line_: Line2D = field(init=False)
+    band_: PolyCollection | None = field(init=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        detector: Any,
+        X: ArrayLike,
+        *,
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        name: str | None = None,
+        scale: str = "linear",
+        plot_band: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the p-values that a detector gives to nominal rows that it has not seen.
+
+        Parameters
+        ----------
+        detector : fitted detector
+            Anything with ``p_values``. Where its reference scores are held out, the band has the
+            exact law that follows; else that of independent uniform p-values.
+        X : array-like of shape (n_samples, n_features)
+            Fresh nominal rows.
+        confidence : float, default=0.95
+            Of the band, at each point.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend; by default the detector's class.
+        scale, plot_band, **kwargs
+            See `plot`.
+
+        Returns
+        -------
+        display : PValueDisplay
+        """
+        require_matplotlib(cls.__name__)
+        if not hasattr(detector, "p_values"):
+            raise TypeError(
+                f"{cls.__name__} takes a detector with p_values; got {detector!r}. Detectors "
+                "without them fit in rankad.baselines.Calibrated."
+            )
+        p_values = detector.p_values(X)
+        reference = getattr(detector, "reference_", None)
+        is_exact = reference is not None and reference.guarantee == "exact"
+        return cls.from_predictions(
+            p_values,
+            n_reference=reference.size if reference is not None and is_exact else None,
+            confidence=confidence,
+            ax=ax,
+            name=type(detector).__name__ if name is None else name,
+            scale=scale,
+            plot_band=plot_band,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        p_values: ArrayLike,
+        *,
+        n_reference: int | None = None,
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        name: str | None = None,
+        scale: str = "linear",
+        plot_band: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw p-values of nominal rows.
+
+        Parameters
+        ----------
+        p_values : array-like of shape (n_samples,)
+        n_reference : int, optional
+            Number n of held-out reference scores that the p-values compare with. They share them:
+            of N rows, those with ``p <= j / (n + 1)`` are beta-binomial (N, j, n + 1 - j) in
+            number. Without it the band is of independent uniform p-values, binomial.
+        confidence : float, default=0.95
+            Of the band, at each point.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        scale, plot_band, **kwargs
+            See `plot`.
+
+        Returns
+        -------
+        display : PValueDisplay
+        """
+        require_matplotlib(cls.__name__)
+        require_probability("confidence", confidence)
+        p = checked_p_values(p_values, n_reference)
+        levels, low, high = _band(len(p), n_reference, confidence)
+        display = cls(
+            p_values=p,
+            levels=levels,
+            low=low,
+            high=high,
+            confidence=confidence,
+            n_reference=n_reference,
+            name=name,
+        )
+        return display.plot(ax, scale=scale, plot_band=plot_band, **kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        scale: str = "linear",
+        plot_band: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve, over the diagonal and the band.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        name : str, optional
+            For the legend.
+        scale : {"linear", "log"}, default="linear"
+            Of both axes; "log" shows the small p-values, those that alarm.
+        plot_band : bool, default=True
+            Whether to draw the band: once is enough for several curves of as many rows.
+        **kwargs
+            For the curve, a `Line2D`.
+
+        Returns
+        -------
+        display : PValueDisplay
+        """
+        ax = self._take_axes(ax)
+        set_scale(ax, scale)
+        self.band_ = self._draw_band(ax) if plot_band else None
+        draw_diagonal(ax, self.levels[0] if scale == "log" else 0.0, "uniform")
+        name = name or self.name or "p-values"
+        defaults = {"drawstyle": "steps-post", "label": f"{name} ({len(self.p_values):,} rows)"}
+        (self.line_,) = ax.plot(*self._curve(), **line_options(defaults, kwargs))
+        lowest = 0.5 / len(self.p_values)
+        limits = {"linear": (0.0, 1.0, 0.0, 1.0), "log": (self.levels[0], 1.0, lowest, 1.0)}
+        ax.axis(limits[scale])
+        ax.set(xlabel="p-value", ylabel="Share of rows with at most this p-value")
+        ax.legend(loc="lower right", frameon=False)
+        return self
+
+    def _curve(self) -> tuple[FloatArray, FloatArray]:
+        """Empirical distribution function, from p = 0 to p = 1."""
+        values, counts = np.unique(self.p_values, return_counts=True)
+        shares = np.cumsum(counts) / len(self.p_values)
+        return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], shares, [1.0]])
+
+    def _draw_band(self, ax: Axes) -> PolyCollection:
+        has_every_level = self.n_reference == len(self.levels) - 1
+        return ax.fill_between(
+            self.levels,
+            self.low,
+            self.high,
+            step="post" if has_every_level else None,
+            color=GRAY,
+            alpha=0.3,
+            linewidth=0.0,
+            label=f"{100 * self.confidence:.4g}% interval, each level",
+        )
+
+
+def _band(
+    n_rows: int, n_reference: int | None, confidence: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Levels, and between which shares of the rows their p-values are at most as large."""
+    tail = (1.0 - confidence) / 2.0
+    if n_reference is None:
+        levels = spread_orders(max(n_rows, 1_000)) / max(n_rows, 1_000)
+        low, high = np.asarray(binom.ppf([[tail], [1.0 - tail]], n_rows, levels))
+        return levels, low / n_rows, high / n_rows
+    orders = spread_orders(n_reference + 1)
+    counts = [_beta_binomial_quantiles(n_rows, int(j), n_reference, tail) for j in orders]
+    low, high = np.array(counts).T
+    return orders / (n_reference + 1), low / n_rows, high / n_rows
+
+
+def _beta_binomial_quantiles(n_rows: int, order: int, n_reference: int, tail: float) -> IntArray:
+    """Lower and upper quantile of the beta-binomial law (N, j, n + 1 - j); N and N for j = n + 1.
+
+    By the ratios of successive probabilities, where there are any to speak of: scipy adds up the
+    whole law for every step of a search.
+
+    >>> _beta_binomial_quantiles(1000, 50, 999, tail=0.025)
+    array([32, 70])
+    """
+    a, b = order, n_reference + 1 - order
+    if b == 0:
+        return np.array([n_rows, n_rows])
+    shares = np.asarray(beta.ppf([_NEGLECTED, 1.0 - _NEGLECTED], a, b))
+    spread = sqrt(-0.5 * np.log(_NEGLECTED) * n_rows)  # of the count, by Hoeffding's inequality
+    first = max(floor(n_rows * shares[0] - spread), 0)
+    last = min(ceil(n_rows * shares[1] + spread), n_rows)
+    k = np.arange(first, last, dtype=np.float64)
+    ratios = (n_rows - k) / (k + 1.0) * ((a + k) / (b + n_rows - 1.0 - k))
+    logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+    below = np.cumsum(np.exp(logs - logs.max()))
+    return np.asarray(first + np.searchsorted(below / below[-1], [tail, 1.0 - tail]))
