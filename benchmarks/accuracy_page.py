@@ -6,7 +6,6 @@ Each table of the page stands between two marks, ``<!-- name -->`` and ``<!-- /n
 written anew; the words around it are the page's own.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 from accuracy import COSTS, LEFT_OUT, LEVELS, RECORDS, Cost, Record
 from methods import N_CENTERS as ALL_N_CENTERS
 from one_class import set_names
+from pages import with_table
 from records import read_records
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 from study import N_CENTERS, Trial
@@ -253,14 +253,6 @@ def draw_costs(results: Results, path: Path) -> None:
         axis.legend(loc="lower right", frameon=False)
     figure.savefig(path, dpi=130)
     plt.close(figure)
-
-
-def with_table(page: str, name: str, table: str) -> str:
-    """The page with the table of that name in place of the one that stood there."""
-    between = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-    if not between.search(page):
-        raise SystemExit(f"The page has no place for the table {name!r}.")
-    return between.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", page)
 
 
 def _mean_and_deviation(values: np.ndarray) -> str:

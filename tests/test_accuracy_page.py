@@ -3,6 +3,7 @@
 import accuracy
 import accuracy_page
 import numpy as np
+import pages
 import pytest
 import records
 import study
@@ -74,10 +75,10 @@ def test_only_sets_on_which_all_variants_were_tried_are_compared():
 def test_a_table_takes_the_place_of_the_one_before():
     page = "before\n<!-- a -->\nold\n<!-- /a -->\nafter"
     expected = "before\n<!-- a -->\n\nnew\n\n<!-- /a -->\nafter"
-    assert accuracy_page.with_table(page, "a", "new") == expected
-    assert accuracy_page.with_table(expected, "a", "new") == expected
+    assert pages.with_table(page, "a", "new") == expected
+    assert pages.with_table(expected, "a", "new") == expected
     with pytest.raises(SystemExit, match="no place for the table 'b'"):
-        accuracy_page.with_table(page, "b", "new")
+        pages.with_table(page, "b", "new")
 
 
 def test_a_stopped_run_goes_on_after_a_line_that_was_cut_short(tmp_path, monkeypatch):
