@@ -24,7 +24,13 @@ from sklearn.svm import OneClassSVM
 
 from rankad import RankAD
 from rankad.baselines import Calibrated
-from rankad.calibration import DriftMonitor, HeldOutScores, benjamini_hochberg
+from rankad.calibration import (
+    DriftMonitor,
+    HeldOutScores,
+    OnlineDiscoveries,
+    benjamini_hochberg,
+    reference_needed,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "guarantees.md"
 IMAGES = PAGE.parent / "images"
@@ -238,6 +244,24 @@ def discovery_table(outcome: dict[int, tuple[float, float, float]]) -> str:
     return "\n".join(lines)
 
 
+def level_table(fdr: float = 0.1) -> str:
+    """Levels of online testing after rows without a discovery, and the reference they need."""
+    lengths = (0, 10, 100, 1_000)
+    lines = [
+        "| level at fdr = .1 (reference rows) | "
+        + " | ".join(f"after {n:,} rows" for n in lengths)
+        + " |",
+        "|---" * (1 + len(lengths)) + "|",
+    ]
+    for method in ("lord", "saffron"):
+        online, cells, p = OnlineDiscoveries(fdr, method), [], np.tile([0.75, 0.4999], 1_000)
+        for before, n in zip((0, *lengths), lengths, strict=False):
+            online.test_many(p[before:n])
+            cells.append(f"{online.level:.2g} ({reference_needed(online.level):,})")
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def drift_table(delays: dict[str, list[float]]) -> str:
     lines = [
         "| betting | alarms before the shift | median delay, rows | 90% within |",
@@ -301,6 +325,7 @@ def main() -> None:
     draw_delays(delays, IMAGES / "drift_delay.png")
     tables: dict[str, Callable[[], str]] = {
         "discoveries": lambda: discovery_table(powers),
+        "levels": level_table,
         "drift": lambda: drift_table(delays),
         "contamination": lambda: contamination(seeds),
         "side-by-side": lambda: side_by_side(seeds),

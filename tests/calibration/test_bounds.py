@@ -51,7 +51,10 @@ def test_safe_orders_are_those_of_the_literature():
 
 @pytest.mark.parametrize(
     ("alpha", "confidence", "share"),
-    [(0.05, 0.95, 0.0), (0.1, 0.9, 0.5), (0.05, 0.9, 0.7), (0.3, 0.99, 0.8)],
+    [
+        *((0.05, 0.95, 0.0), (0.1, 0.9, 0.5), (0.05, 0.9, 0.7), (0.3, 0.99, 0.8)),
+        *((0.5, 0.99, 0.7), (0.9, 0.95, 0.8), (0.2, 0.8, 0.9)),
+    ],
 )
 def test_the_number_needed_is_the_least_that_does(alpha, confidence, share):
     def does(n):

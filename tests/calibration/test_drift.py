@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import exp, inf, isinf, log
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import gamma
 
-from rankad.calibration import HeldOutScores, TrainingScores
+from rankad.calibration import HeldOutScores, OnlineDiscoveries, TrainingScores
 from rankad.calibration.drift import BETTINGS, DriftMonitor, MixtureBetting, SimpleJumper
 
 STRATEGIES = pytest.mark.parametrize(
@@ -280,7 +281,7 @@ def test_what_is_no_p_value_is_refused_and_changes_nothing(p):
 def test_bad_scores_are_refused_and_change_nothing(scores):
     monitor = DriftMonitor(random_state=0)
     before = monitor.state()
-    with pytest.raises(ValueError, match=r"is nan, not a number|has one dimension"):
+    with pytest.raises(ValueError, match=r"is nan, not a number|one for each row"):
         monitor.update_many(scores)
     assert monitor.state() == before
 
@@ -299,7 +300,16 @@ def test_bad_parameters_are_refused():
         DriftMonitor.from_state(state)
 
 
-@pytest.mark.parametrize("state", [{}, {"version": 99}])
+@pytest.mark.parametrize("state", [{}, {"version": 99}, OnlineDiscoveries().state()])
 def test_what_is_no_state_is_refused(state):
     with pytest.raises(ValueError, match="no state of a DriftMonitor"):
         DriftMonitor.from_state(state)
+
+
+def test_a_monitor_tells_how_it_stands(rng):
+    monitor = DriftMonitor(random_state=0)
+    monitor.update_many(rng.normal(size=30))
+    assert re.match("<DriftMonitor: no alarm, 30 scores, martingale", repr(monitor))
+    monitor.update_many(np.arange(-1000.0, -1300.0, -1.0))
+    assert "alarm at" in repr(monitor)
+    assert "no alarm" not in repr(monitor)

@@ -138,7 +138,7 @@ def test_what_is_no_p_value_is_refused_and_changes_nothing(method, bad):
     before = discoveries.state()
     with pytest.raises(ValueError, match=r"Value 1 is .*, not a number from 0.0 to 1.0"):
         discoveries.test_many([0.5, bad])
-    with pytest.raises(ValueError, match="one dimension"):
+    with pytest.raises(ValueError, match="one for each row"):
         discoveries.test_many([[0.5]])
     assert discoveries.state() == before
 

@@ -1,6 +1,7 @@
 """p-values under covariate shift."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -34,9 +35,26 @@ def test_bad_weights_are_refused(weights):
         WeightedScores.of(np.zeros(3), weights)
 
 
-def test_a_row_that_cannot_be_has_p_one():
-    reference = WeightedScores.of(np.zeros(3), np.zeros(3))
-    assert reference.p_values(np.array([1.0]), np.array([0.0])) == [1.0]
+def test_weights_that_are_all_zero_are_refused():
+    with pytest.raises(ValueError, match="Not all weights may be 0"):
+        WeightedScores.of(np.zeros(3), np.zeros(3))
+
+
+def test_columns_are_checked(rng):
+    names = ["a", "b"]
+    frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=names)
+    detector = RankAD(random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        Reweighted.estimated(detector, frame, frame[names[::-1]])
+    unnamed = RankAD(random_state=0).fit(frame.to_numpy())
+    with pytest.raises(ValueError, match="3 features"):
+        Reweighted.estimated(unnamed, frame.to_numpy(), rng.normal(size=(300, 3)))
+
+
+def test_one_row_with_much_of_the_weight_is_told(rng):
+    detector = RankAD(random_state=0).fit(rng.normal(size=(200, 1)))
+    with pytest.warns(CalibrationWarning, match=r"one of them has 5\.0% of the weight"):
+        Reweighted(detector, rng.normal(size=(400, 1)), lambda X: np.r_[21.0, np.ones(399)])
 
 
 def false_alarm_rate(make, n_repeats=150):

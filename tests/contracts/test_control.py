@@ -150,6 +150,7 @@ def test_one_reference_and_equal_scores_have_defined_answers(rng):
     # All references tie: a row of the same score has p = 1, one below has the least.
     assert_allclose(one.reference_.p_values(np.array([0.0, -1.0])), [1.0, 0.01])
     assert one.false_alarm_bounds(0.05).has_ties
+    assert one.false_alarms_per_day(1_000, 0.05).low == 0
 
 
 def test_one_reference_answers_everything(rng):

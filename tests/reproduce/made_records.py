@@ -1,5 +1,7 @@
 """Records as runs would make them."""
 
+import os
+import signal
 from dataclasses import replace
 from itertools import product
 
@@ -42,3 +44,8 @@ def records_of(experiment, n_runs=2):
         )
         for seed, name, columns, method in keys
     ]
+
+
+def kill_this_process(task):
+    """As the system does where memory is short; in a module that other processes can import."""
+    os.kill(os.getpid(), signal.SIGKILL)

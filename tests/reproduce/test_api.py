@@ -1,11 +1,9 @@
 """A reproduction from Python: what is asked for is made, kept, and gone on with."""
 
 import errno
-import os
-import signal
 
 import pytest
-from made_records import make_record
+from made_records import kill_this_process, make_record
 from matplotlib.figure import Figure
 
 from rankad import datasets
@@ -181,10 +179,6 @@ def test_a_process_that_is_killed_is_told(tmp_path, monkeypatch):
     file = runner.RecordFile(tmp_path / "records.json", "full")
     with pytest.raises(ReproductionError, match="lack of memory"):
         runner.run(some, file, 2)
-
-
-def kill_this_process(task):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_the_targets_are_these():

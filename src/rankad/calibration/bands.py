@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from math import log, pi, sqrt
+from math import log, log1p, pi, sqrt
 from typing import Final
 
 import numpy as np
@@ -32,11 +32,12 @@ _MOST_NUMBERS = 1_000_000
 _LEAST_ASYMPTOTIC = 16
 MOST_SIMULATED = 2_000
 
-#: Orders of the band "grid" are so far apart, as a ratio.
-_GRID_RATIO = 1.02
+#: Orders of the band "grid" are so far apart, as a ratio less 1; the nearer the more there are.
+_GRID_STEP, _LEAST_GRID_STEP = 0.02, 0.001
 
-#: Of delta, for Simes' band in "combined": "grid" hardly widens where it has less.
-_SIMES_SHARE = 0.8
+#: Of delta, for Simes' band and "dkw" in "combined"; the rest is for "grid", which hardly widens
+#: where it has less.
+_SIMES_SHARE, _DKW_SHARE = 0.8, 0.1
 
 
 def simes_band(orders: IntArray, n: int, delta: float) -> FloatArray:
@@ -77,22 +78,27 @@ def asymptotic_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 def grid_band(orders: IntArray, n: int, delta: float) -> FloatArray:
     """Exact limits at orders in geometric progression, by Bonferroni; between them the next's.
 
-    Each order statistic has a Beta law, and is below the next ones. Nearly as narrow as a single
-    limit, however large n is.
+    Each order statistic has a Beta law, and is below the next ones. The more scores there are, the
+    nearer the orders, and the band comes down to the level.
 
     >>> grid_band(np.array([10_000, 50_000]), 1_000_000, 0.05).round(4)
-    array([0.0105, 0.0512])
+    array([0.0104, 0.051 ])
     """
-    n_grid = int(np.ceil(log(n) / log(_GRID_RATIO))) + 1
+    step = max(_GRID_STEP * min(1.0, sqrt(1e4 / n)), _LEAST_GRID_STEP)
+    n_grid = int(np.ceil(log(n) / log1p(step))) + 1
     grid = np.unique(np.ceil(np.geomspace(1, n, n_grid)).astype(np.int64))
     limits = betaincinv(grid, n + 1 - grid, 1.0 - delta / len(grid))
     return np.asarray(limits[np.searchsorted(grid, orders)])
 
 
 def combined_band(orders: IntArray, n: int, delta: float) -> FloatArray:
-    """The lower of Simes' band, tight at small levels, and "grid", each with a share of delta."""
-    of_simes = _SIMES_SHARE * delta
-    return np.minimum(simes_band(orders, n, of_simes), grid_band(orders, n, delta - of_simes))
+    """The lowest of three, each with a share of delta.
+
+    Simes' band is tight at small levels, "dkw" at large ones, "grid" between.
+    """
+    of_simes, of_dkw = _SIMES_SHARE * delta, _DKW_SHARE * delta
+    lowest = np.minimum(simes_band(orders, n, of_simes), dkw_band(orders, n, of_dkw))
+    return np.minimum(lowest, grid_band(orders, n, delta - of_simes - of_dkw))
 
 
 def monte_carlo_band(orders: IntArray, n: int, delta: float) -> FloatArray:
@@ -163,9 +169,9 @@ def false_alarm_band(
     confidence : float, default=0.95
         Probability, over the draw of the reference, that no rate exceeds its limit.
     method : {"auto", "monte_carlo", "combined", "simes", "grid", "dkw"}, default="auto"
-        "auto" is the tightest that is valid and can be had: "monte_carlo", the lower of two bands
-        tuned by simulation, up to 2,000 scores, and beyond that "combined": Simes' band where
-        levels are small, and exact limits at orders in geometric progression.
+        "auto" is tight everywhere, where others are at some levels: "monte_carlo", the lower of two
+        bands tuned by simulation, up to 2,000 scores, and beyond that "combined", the lowest of
+        three that need none, with exact limits at orders in geometric progression among them.
     orders : array-like of int, optional
         Only of these j, between 1 and n.
 
@@ -207,7 +213,9 @@ def conditional_p_values(
     p = np.asarray(p_values, dtype=np.float64)
     if not ((p > 0.0) & (p <= 1.0)).all():
         raise ValueError("p-values of held-out references lie above 0, and are at most 1.")
-    orders, places = np.unique(np.rint(p * (n_reference + 1)).astype(np.int64), return_inverse=True)
+    # Rounded up: a p-value between two orders is at most as significant as the higher.
+    in_orders = np.ceil(p * (n_reference + 1) - 1e-6).astype(np.int64)
+    orders, places = np.unique(in_orders, return_inverse=True)
     limits = np.ones(len(orders))
     is_inside = orders <= n_reference
     limits[is_inside] = false_alarm_band(n_reference, confidence, method, orders[is_inside])

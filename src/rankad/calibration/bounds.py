@@ -100,7 +100,9 @@ def reference_needed(alpha: float, confidence: float | None = None, share: float
     def uses_the_share(order: int) -> bool:
         return order >= share * alpha * (_least_reference(order, alpha, confidence) + 1)
 
-    order = _least(uses_the_share, 1)
+    # What is used of the level does not quite rise with the order: the first that does is sought.
+    most = _least(uses_the_share, 1)
+    order = next(order for order in range(1, most + 1) if uses_the_share(order))
     return _least_reference(order, alpha, confidence)
 
 
@@ -211,7 +213,8 @@ class Audit:
         The detector's own rate lies between them, with the confidence (Clopper and Pearson).
     most_alarms : int or None
         What the count is at most, with the confidence, if the fresh rows are drawn like the
-        reference: beta-binomial. None where the reference was not held out.
+        reference: beta-binomial. None where the reference was not held out, or cannot resolve the
+        level.
     """
 
     alpha: float

@@ -32,7 +32,8 @@ def level_for_budget(*, events_per_day: float, alarms_per_day: float) -> float:
 class FalseAlarmsPerDay:
     """How many false alarms a day a detector makes, over the draw of its reference and of the day.
 
-    Where reference scores tie at the threshold there are fewer: then only ``high`` holds.
+    Where reference scores tie at the threshold there are fewer: then only ``high`` holds, ``low``
+    is 0, and ``mean`` is an upper limit of the mean.
 
     Parameters
     ----------
@@ -47,13 +48,22 @@ class FalseAlarmsPerDay:
     low: int
     high: int
     confidence: float
+    has_ties: bool = False
 
     @classmethod
-    def of_order(cls, order: int, n_reference: int, events_per_day: int, confidence: float) -> Self:
+    def of_order(
+        cls,
+        order: int,
+        n_reference: int,
+        events_per_day: int,
+        confidence: float,
+        *,
+        has_ties: bool = False,
+    ) -> Self:
         """Of alarms below the j-th of n reference scores: beta-binomial (N, j, n + 1 - j).
 
         >>> FalseAlarmsPerDay.of_order(50, 999, events_per_day=1000, confidence=0.95)
-        FalseAlarmsPerDay(mean=50.0, low=32, high=70, confidence=0.95)
+        FalseAlarmsPerDay(mean=50.0, low=32, high=70, confidence=0.95, has_ties=False)
         """
         require_probability("confidence", confidence)
         if not isinstance(events_per_day, Integral) or events_per_day < 1:
@@ -62,7 +72,8 @@ class FalseAlarmsPerDay:
             )
         law = betabinom(int(events_per_day), order, n_reference + 1 - order)
         low, high = law.ppf([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-        return cls(float(law.mean()), int(low), int(high), confidence)
+        low = 0 if has_ties else int(low)
+        return cls(float(law.mean()), low, int(high), confidence, has_ties)
 
 
 def true_alarm_share(alpha: float, *, base_rate: float, power: float) -> float:

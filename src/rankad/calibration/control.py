@@ -20,7 +20,7 @@ from rankad.calibration.bounds import (
 from rankad.calibration.budgets import FalseAlarmsPerDay, level_for_budget
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
-    nominal_share,
+    estimated_share,
     reference_for_discoveries,
 )
 from rankad.calibration.reference import ReferenceScores
@@ -66,7 +66,7 @@ class FalseAlarmControl:
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
         n_lowest = int((p <= self.reference_.smallest_alpha).sum())
         if n_lowest > 0 and not is_selected.any():
-            level = fdr / nominal_share(p) if adaptive else fdr
+            level = fdr / estimated_share(p) if adaptive else fdr
             needed = reference_for_discoveries(len(p), min(level, 0.999), n_lowest)
             warn_user(
                 f"{n_lowest} of {len(p)} rows have the smallest p-value there is with "
@@ -152,7 +152,13 @@ class FalseAlarmControl:
         """
         self._require_exact("false_alarms_per_day")
         order = self._explicit_order(self.alpha if alpha is None else alpha)
-        return FalseAlarmsPerDay.of_order(order, self.reference_.size, events_per_day, confidence)
+        return FalseAlarmsPerDay.of_order(
+            order,
+            self.reference_.size,
+            events_per_day,
+            confidence,
+            has_ties=self.reference_.is_tied(order),
+        )
 
     def audit(self, X: ArrayLike, alpha: float | None = None, *, confidence: float = 0.95) -> Audit:
         """Count the false alarms among fresh nominal rows, and say what that tells of the rate.

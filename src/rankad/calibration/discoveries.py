@@ -47,7 +47,7 @@ def benjamini_hochberg(p_values: ArrayLike, fdr: float, *, adaptive: bool = Fals
         raise ValueError("p-values must lie in [0, 1], and none may be NaN.")
     if p.size == 0:
         return np.zeros(0, dtype=bool)
-    level = fdr / _estimated_share(p) if adaptive else fdr
+    level = fdr / estimated_share(p) if adaptive else fdr
     in_order = np.sort(p)
     # Adjusted as in p n / i <= q: the same floating-point comparison as anyone else's.
     is_below = in_order * (p.size / np.arange(1, p.size + 1)) <= level
@@ -65,10 +65,10 @@ def nominal_share(p_values: ArrayLike) -> float:
     p = np.asarray(p_values, dtype=np.float64)
     if p.size == 0:
         raise ValueError("An empty batch has no share of nominal points.")
-    return min(_estimated_share(p), 1.0)
+    return min(estimated_share(p), 1.0)
 
 
-def _estimated_share(p: FloatArray) -> float:
+def estimated_share(p: FloatArray) -> float:
     """Storey's estimate as it is: cut at 1, it would no longer bound the false discoveries."""
     return float((1.0 + (p > _MIDDLE).sum()) / (p.size * (1.0 - _MIDDLE)))
 

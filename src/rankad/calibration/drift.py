@@ -131,7 +131,8 @@ class DriftMonitor:
     Each score becomes a p-value by its place among the reference scores *and all scores since*
     (`OnlinePValues`). A martingale bets against these p-values, and the alarm is raised when it
     reaches ``1 / alarm_level``. While nothing drifts, that ever happens, however long the stream,
-    with probability at most `alarm_level` (Ville's inequality).
+    with probability at most `alarm_level` (Ville's inequality). Silence proves nothing: scores seen
+    join those compared with, and a small shift that goes unnoticed for long becomes the custom.
 
     The p-values of a detector, against its *fixed* reference, will not do. Given n reference scores
     they are not quite uniform; betting on that, the martingale's logarithm can gain on the order of
@@ -188,6 +189,10 @@ class DriftMonitor:
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
         self._p_values = OnlinePValues(held_out_scores(detector), seed=seed)
+
+    def __repr__(self) -> str:
+        alarm = f"alarm at {self.alarmed_at}" if self.is_alarm else "no alarm"
+        return f"<DriftMonitor: {alarm}, {self.n_seen} scores, martingale {self.martingale:.3g}>"
 
     @property
     def log_martingale(self) -> float:
@@ -246,6 +251,7 @@ class DriftMonitor:
         """All that `from_state` needs to go on as if never interrupted, ready for JSON."""
         names = [name for name, betting in BETTINGS.items() if betting == self._betting]
         return {
+            "kind": "DriftMonitor",
             "version": _STATE_VERSION,
             "alarm_level": self.alarm_level,
             "n_seen": self.n_seen,
@@ -263,10 +269,10 @@ class DriftMonitor:
 
         A betting strategy that has no name is not saved: pass it again.
         """
-        if state.get("version") != _STATE_VERSION:
+        found = state.get("kind"), state.get("version")
+        if found != ("DriftMonitor", _STATE_VERSION):
             raise ValueError(
-                f"This is no state of a DriftMonitor of version {_STATE_VERSION}; its version is "
-                f"{state.get('version')!r}."
+                f"This is no state of a DriftMonitor, version {_STATE_VERSION}: it says {found}."
             )
         if betting is None and state["betting"] is None:
             raise ValueError("The betting strategy has no name; pass it again, as betting.")

@@ -118,7 +118,9 @@ def in_order(values: ArrayLike, lowest: float, highest: float) -> list[float]:
     """Numbers to be taken one by one, once all of them are known to be valid."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1:
-        raise ValueError(f"A stream has one dimension; got {numbers.ndim}.")
+        raise ValueError(
+            f"A stream is of scores or p-values, one for each row; got shape {numbers.shape}."
+        )
     is_valid = (numbers >= lowest) & (numbers <= highest)
     if not is_valid.all():
         at = int(is_valid.argmin())
@@ -191,12 +193,13 @@ class OnlineDiscoveries:
     That needs independent p-values. **Conformal p-values that share one reference set are not**:
     an unlucky reference makes all of them too small together. The remedy is calibration-conditional
     p-values (`conditional_p_values`): given the reference they are independent, and but for a
-    probability that you choose they are valid.
+    probability that you choose they are valid; the share is then at most `fdr` plus that.
 
     Levels fall as a stream goes on without discoveries, and rise with each. A conformal p-value is
     never below ``1 / (n_ref + 1)``, a conditional one not even that small: once `level` is below,
     nothing can be discovered any more. LORD++ starts at ``fdr / 187``, SAFFRON at ``fdr / 9``,
-    ADDIS at ``fdr / 18``. So watch `level`; take a large reference, or start anew every day.
+    ADDIS at ``fdr / 18``, and all fall fast. Where anomalies are rare, select by batches instead
+    (`benjamini_hochberg`), or start anew for each batch.
 
     Parameters
     ----------
@@ -205,7 +208,8 @@ class OnlineDiscoveries:
     method : {"lord", "saffron", "addis"}, default="lord"
         LORD++ (Ramdas et al. 2017); SAFFRON (2018), which spends nothing on the p-values up to 1/2
         and gains where anomalies are many; ADDIS (Tian and Ramdas 2019), which also passes over
-        those above 1/2 and gains where nominal p-values are conservative.
+        those above 1/2 and gains where nominal p-values are conservative, and uniformly so: that
+        conditional ones are is not known, so their rate is then not promised.
 
     Attributes
     ----------
@@ -233,6 +237,12 @@ class OnlineDiscoveries:
         # The clock at each discovery is all of the past that the levels depend on.
         self._discovery_clocks = array("q")
         self._set_level()
+
+    def __repr__(self) -> str:
+        return (
+            f"<OnlineDiscoveries by {self.method} at fdr={self.fdr}: {self.n_discoveries} of "
+            f"{self.n_tested}, next level {self.level:.2g}>"
+        )
 
     @property
     def n_discoveries(self) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray, IntArray
+from rankad._validation import scoring_rows
 from rankad._warnings import warn_user
 from rankad.calibration.bounds import require_probability
 from rankad.exceptions import CalibrationWarning
@@ -27,6 +28,9 @@ _MOST_RATIO = 100.0
 
 #: With an effective size below this, p-values are so coarse that users should know.
 _FEW = 50.0
+
+#: So would they where a single row has more of the weight than this.
+_LARGE_SHARE = 0.02
 
 
 class _Scores(Protocol):
@@ -54,6 +58,8 @@ class WeightedScores:
         scores, weights = np.asarray(scores, float), _checked(weights, len(scores))
         if np.isnan(scores).any():
             raise ValueError("Reference scores must not be NaN.")
+        if not weights.sum() > 0.0:
+            raise ValueError("Not all weights may be 0: no calibration row is like the new ones.")
         order = np.argsort(scores, kind="stable")
         return cls(scores[order], weights[order])
 
@@ -75,9 +81,9 @@ class WeightedScores:
 class Reweighted:
     """A fitted detector under covariate shift: p-values by weighted calibration rows.
 
-    Give it calibration rows that are nominal and held out (not seen by the detector's ``fit``), and
-    either the density ratio, or rows drawn like the new ones, from which it is estimated. With the
-    true ratio the level is exact; with an estimated one it is as good as the estimate.
+    Give it nominal rows that the detector's ``fit`` has *not* seen (nor held out by itself: those
+    are not kept), and either the density ratio, or rows drawn like the new ones, from which it is
+    estimated. With the true ratio the level is exact; with an estimated one it is as good as that.
 
     Parameters
     ----------
@@ -86,7 +92,8 @@ class Reweighted:
     X : array-like of shape (n, d)
         Held-out nominal rows.
     weight : callable
-        Rows to density ratios, up to a common factor.
+        Rows to density ratios, up to a common factor. It is given what you give: a frame, if you
+        give frames.
 
     Attributes
     ----------
@@ -112,11 +119,13 @@ class Reweighted:
         self.detector = detector
         self.weight = weight
         self.reference = WeightedScores.of(detector.score_samples(X), weight(_as_array(X)))
-        if self.effective_size < _FEW:
+        largest_share = float(self.reference.weights.max() / self.reference.weights.sum())
+        if self.effective_size < _FEW or largest_share > _LARGE_SHARE:
             warn_user(
                 f"The calibration rows are worth {self.effective_size:.0f} of the new kind "
-                f"(effective size): p-values below {1.0 / (self.effective_size + 1.0):.2g} are "
-                "hardly ever had. Give more calibration rows, or rows nearer to the new ones.",
+                f"(effective size), and one of them has {largest_share:.1%} of the weight: smaller "
+                "p-values than that are hardly ever had. Give more calibration rows, or rows "
+                "nearer to the new ones.",
                 CalibrationWarning,
             )
 
@@ -128,6 +137,8 @@ class Reweighted:
         Anomalies among the new rows are taken for shift: where they are many, their weight grows
         and they alarm less.
         """
+        if hasattr(detector, "n_features_in_"):  # wrong columns would pass for a great shift
+            scoring_rows(detector, X_new)
         return cls(detector, X, density_ratio(X, X_new))
 
     @property

@@ -36,11 +36,11 @@ def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record
         parallel = joblib.Parallel(
             n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
-        with closing(parallel(joblib.delayed(measured)(task) for task in tasks)) as records:
-            try:
+        try:
+            with closing(parallel(joblib.delayed(measured)(task) for task in tasks)) as records:
                 yield from records
-            except BrokenProcessPool as error:
-                raise ReproductionError(
-                    "A process was ended by the system, probably for lack of memory. Try fewer "
-                    "jobs: the same call goes on where it stopped."
-                ) from error
+        except BrokenProcessPool as error:
+            raise ReproductionError(
+                "A process was ended by the system, probably for lack of memory. Try fewer jobs: "
+                "the same call goes on where it stopped."
+            ) from error
