@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from rankad import RankAD
-from rankad.calibration import OnlineDiscoveries, false_alarm_band
+from rankad.calibration import DriftMonitor, OnlineDiscoveries, false_alarm_band
 
 pytestmark = pytest.mark.slow
 
@@ -112,3 +112,38 @@ def test_few_of_the_selected_are_false_on_real_sets(name):
         powers.append(selected[len(split.nominal) :].mean())
     assert np.mean(shares) <= 0.2 + 3.7 * np.std(shares) / np.sqrt(len(shares))
     assert np.mean(powers) > 0.1
+
+
+REAL_SETS = ("annthyroid", "cover", "http", "magic", "mammography", "satellite", "shuttle", "smtp")
+
+
+@pytest.fixture(scope="module")
+def real_repeats():
+    """On each real set, detectors trained on ten draws of its nominal rows, with fresh rows."""
+    outcomes = []
+    for name in REAL_SETS:
+        for seed in range(10):
+            split = one_class.load_split(name, seed, n_train=800, n_test=2_000)
+            outcomes.append((RankAD(random_state=seed).fit(split.train), split.nominal))
+    return outcomes
+
+
+@pytest.mark.data
+def test_with_confidence_the_level_holds_on_real_sets(real_repeats):
+    n_exceeding = 0
+    for detector, fresh in real_repeats:
+        n_alarms = (detector.predict(fresh, alpha=0.05, confidence=0.9) == -1).sum()
+        n_exceeding += n_alarms > binom(len(fresh), 0.05).ppf(0.99)
+    assert n_exceeding <= most_failures(0.1, len(real_repeats))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("betting", ["jumper", "mixture"])
+def test_streams_without_drift_seldom_alarm_on_real_sets(real_repeats, betting):
+    alarm_level, n_alarms = 0.1, 0
+    for seed, (detector, fresh) in enumerate(real_repeats):
+        monitor = DriftMonitor(
+            detector, betting=betting, alarm_level=alarm_level, random_state=seed
+        )
+        n_alarms += monitor.update_many(detector.score_samples(fresh))
+    assert n_alarms <= most_failures(alarm_level, len(real_repeats))
