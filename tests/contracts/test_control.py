@@ -195,7 +195,6 @@ def test_thinned_references_answer_everything_and_survive_pickling(monkeypatch, 
         lambda scores, counts: thinned(scores, counts, most=300, exact=150),
     )
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
-    exact = clone(detector).fit(rng.normal(size=(100, 2)))
     more = rng.normal(size=(3_000, 2))
     exact = pickle.loads(pickle.dumps(detector))
     monkeypatch.undo()

@@ -73,9 +73,7 @@ class WeightedScores:
         weights = _checked(weights, len(scores))
         below = np.concatenate([[0.0], np.cumsum(self.weights)])
         n_at_most = np.searchsorted(self.scores, scores, side="right")
-        with np.errstate(invalid="ignore"):  # 0 / 0: a row that cannot be, of rows that cannot be
-            p = (below[n_at_most] + weights) / (below[-1] + weights)
-        return np.asarray(np.nan_to_num(np.minimum(p, 1.0), nan=1.0))
+        return np.asarray((below[n_at_most] + weights) / (below[-1] + weights))
 
 
 class Reweighted:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import floor
 
 import numpy as np
 from scipy.stats import betabinom, randint
 
 from rankad._typing import FloatArray
+from rankad.calibration.reference import order_of
 from rankad.reproduce.records import LEVELS, Record
 
 #: Chance that an exact detector is found wanting, over all sets, levels and runs.
@@ -117,7 +117,7 @@ def verdicts(runs: Sequence[Record], n_tests: int) -> list[Verdict]:
     for run in runs:
         for alpha, n_alarms in zip(LEVELS, run.false_alarms, strict=True):
             n = run.n_reference
-            j = floor(alpha * (n + 1) + 1e-9)
+            j = order_of(alpha, n)
             tail = FAILURE_PROBABILITY / n_tests / 2
             # Where the reference cannot resolve the level, nothing may alarm.
             law = betabinom(run.n_nominal, j, n + 1 - j) if j > 0 else randint(0, 1)

@@ -1,5 +1,8 @@
 """What the runs of Table 2 come to: means over its sets, and what was wanted of RankAD."""
 
+from collections.abc import Callable
+from typing import Final
+
 import numpy as np
 
 from rankad.reproduce import methods, paper
@@ -13,7 +16,7 @@ from rankad.reproduce.markdown import (
 )
 from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
-from rankad.reproduce.records import LEVELS
+from rankad.reproduce.records import LEVELS, Record
 from rankad.reproduce.results import Results, Verdict, verdicts
 from rankad.reproduce.tables import SAID, paper_mean
 
@@ -38,6 +41,8 @@ def summary(results: Results, command: str) -> str:
             f"False alarms of {methods.DEFAULT}, {said}: {_beside_law(results, columns)}."
             for columns, said in SAID.items()
         ),
+        f"{methods.DEFAULT} minus others, z-scored: mean over sets and runs ± its standard error.",
+        _differences(results),
         f"Time to test, in units of {methods.DEFAULT}'s: median over sets, and on how many longer.",
         _times(results),
     ]
@@ -96,6 +101,36 @@ def _beside_law(results: Results, columns: str) -> str:
         f"{n_within} of {len(found)} counts (sets x runs x levels) within the beta-binomial "
         f"limits, 95% over all of them together; {n_too_many} above"
     )
+
+
+_QUANTITIES: Final[dict[str, Callable[[Record], float]]] = {
+    "AUC": lambda record: record.auc,
+    "power below 10% false alarms": lambda record: record.partial_auc,
+    "average precision": lambda record: record.average_precision,
+}
+
+
+def _differences(results: Results) -> str:
+    """How much the default is above each method it is compared with, run by run."""
+    lines = table_head("method", *_QUANTITIES)
+    for method in (*methods.OF_PAPER[1:], *methods.OF_TODAY):
+        if method in results.methods:
+            cells = [_difference(results, method, of) for of in _QUANTITIES.values()]
+            lines.append(table_row([method, *cells]))
+    return "\n".join(lines)
+
+
+def _difference(results: Results, method: str, quantity: Callable[[Record], float]) -> str:
+    by_set = [
+        results.values(methods.DEFAULT, name, STANDARD, quantity)
+        - results.values(method, name, STANDARD, quantity)
+        for name in results.sets
+    ]
+    by_run = np.mean(by_set, axis=0)
+    mean = f"{by_run.mean():+.4f}"
+    if len(by_run) == 1:
+        return mean
+    return f"{mean} ± {by_run.std(ddof=1) / np.sqrt(len(by_run)):.4f}"
 
 
 def _times(results: Results) -> str:

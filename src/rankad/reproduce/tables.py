@@ -169,9 +169,9 @@ def _settings(results: Results) -> str:
 
 def _warnings(results: Results) -> str:
     """How many runs of each method complained, and of what; and which method is missing."""
-    lines = [f"{name} is left out: PyOD is not installed." for name in (methods.ECOD,)]
-    if methods.ECOD in results.methods:
-        lines = []
+    lines = []
+    if methods.ECOD not in results.methods:
+        lines.append(f"{methods.ECOD} is left out: PyOD is not installed.")
     for method in results.methods:
         runs = [
             run
