@@ -56,8 +56,8 @@ def law_of_order(order: int, n_reference: int) -> Any:
 def safe_order(alpha: float, confidence: float, n_reference: int) -> int:
     """The largest j such that alarms below the j-th score are within alpha, with confidence.
 
-    Nor on average above it, however low the confidence. 0 where even the lowest is: then nothing
-    may alarm.
+    On average they are within it, too, however low the confidence. 0 where not even those below the
+    lowest score are: then nothing may alarm.
 
     >>> [safe_order(0.05, 0.95, n) for n in (50, 100, 1000, 10_000)]
     [0, 2, 39, 464]
