@@ -47,8 +47,9 @@ MODULES = {
     "TrainingScores WeightedScores benjamini_hochberg clopper_pearson conditional_p_values "
     "density_ratio false_alarm_band false_alarm_law level_for_budget nominal_share "
     "reference_for_discoveries reference_needed safe_order theorem_6_bound true_alarm_share",
-    "datasets": "CorruptDatasetError Dataset DownloadError MissingDatasetError NormalMixture "
-    "UnknownDatasetError cache_folder load mulcross names perpendicular_gaussians two_gaussians",
+    "datasets": "CorruptDatasetError Dataset DownloadError FURTHER_LAWS Law MissingDatasetError "
+    "NormalMixture SMOOTH_LAWS UnknownDatasetError cache_folder law_anomalies load mulcross names "
+    "perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
     "explanations": "Explanation Reason explain",
     "kernels": "CenterFeatures FarField KernelExpansion Pursuit center_distances distances_between "

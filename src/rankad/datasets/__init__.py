@@ -15,18 +15,24 @@ from rankad.datasets.errors import (
     MissingDatasetError,
     UnknownDatasetError,
 )
+from rankad.datasets.law_catalog import FURTHER_LAWS, SMOOTH_LAWS, law_anomalies
+from rankad.datasets.laws import Law
 from rankad.datasets.loader import cache_folder, load, names
 from rankad.datasets.mixture import NormalMixture
 from rankad.datasets.synthetic import mulcross, perpendicular_gaussians, two_gaussians
 
 __all__ = [
+    "FURTHER_LAWS",
+    "SMOOTH_LAWS",
     "CorruptDatasetError",
     "Dataset",
     "DownloadError",
+    "Law",
     "MissingDatasetError",
     "NormalMixture",
     "UnknownDatasetError",
     "cache_folder",
+    "law_anomalies",
     "load",
     "mulcross",
     "names",

@@ -35,6 +35,11 @@ class NormalMixture:
     variances: FloatArray
 
     @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.means.shape[1])
+
+    @property
     def mean(self) -> FloatArray:
         """Mean of the mixture."""
         return np.asarray(self.weights @ self.means)
@@ -50,7 +55,7 @@ class NormalMixture:
         """Draw ``n`` independent points."""
         rng = check_random_state(random_state)
         component = rng.choice(len(self.weights), size=n, p=self.weights)
-        noise = rng.standard_normal((n, self.means.shape[1]))
+        noise = rng.standard_normal((n, self.n_features))
         return np.asarray(self.means[component] + np.sqrt(self.variances[component]) * noise)
 
     def log_density(self, points: FloatArray) -> FloatArray:
