@@ -1,151 +1,99 @@
-"""Accuracy of RankAD and its peers on real data, one-class protocol: docs/accuracy.md.
+"""Accuracy of RankAD and its peers: the records that docs/accuracy.md is made of.
 
-    RANKAD_DATA=... python benchmarks/accuracy.py [--collection adbench] [--seeds 5] [--jobs 2]
-    RANKAD_DATA=... python benchmarks/accuracy.py --costs
+    RANKAD_DATA=... python benchmarks/accuracy.py [EXPERIMENT ...] [--seeds N] [--jobs 2]
 
-Half of the nominal rows, at most 5,000, train; at most 20,000 of the rest and all anomalies test.
-Columns are z-scored by the training rows. A record per method, set and seed is appended to a file,
-so an interrupted run goes on where it stopped; benchmarks/accuracy_page.py makes the page of them.
-``--costs`` measures, for one seed, what fitting and scoring cost: one process with one thread, in
-seconds of its processor.
+All experiments but ``further`` by default: that is on laws set aside for a last test, and runs only
+when it is named. A record per experiment, set, method and seed is kept in
+benchmarks/records/accuracy.json, so a stopped run goes on where it stopped;
+``--again`` forgets those of the runs that are asked for, which a changed detector has made old.
+benchmarks/accuracy_page.py makes the page of them.
 """
 
 import argparse
-import time
-import warnings
-from dataclasses import dataclass
-from functools import lru_cache
+import signal
+from collections.abc import Sequence
+from pathlib import Path
 
-import numpy as np
-from one_class import load_split, set_names
-from records import FOLDER, Task, read_records, record
-from sklearn.preprocessing import StandardScaler
+from experiments import EXPERIMENTS, measured
+from runs import Record, Task
 
-from rankad.metrics import auc, average_precision, power
+from rankad._files import sole_writer
+from rankad._progress import progress_shown
+from rankad.reproduce.errors import ReproductionError
+from rankad.reproduce.records import Key, RecordFile, read_records
+from rankad.reproduce.runner import run
 
-N_TRAIN, N_TEST = 5_000, 20_000
-LEVELS = (0.01, 0.05, 0.1)
+RECORDS = Path(__file__).parent / "records" / "accuracy.json"
 
-#: Another reading of annthyroid, with the same nominal rows: it would count twice.
-LEFT_OUT = ("annthyroid_6832",)
+#: Of the protocol: older records do not mix with those of another.
+PROTOCOL = "accuracy 1"
 
-#: Rows of a batch whose scoring is timed: fewer would time the call more than the scoring.
-LEAST_TIMED, MOST_TIMED = 2_000, 5_000
-
-RECORDS, COSTS = FOLDER / "accuracy.jsonl", FOLDER / "costs.jsonl"
+#: Runs only when it is named.
+SET_ASIDE = ("further",)
 
 
-@dataclass(frozen=True)
-class Record:
-    """What one method did on one set, for one seed."""
-
-    method: str
-    set: str
-    seed: int
-    n_train: int
-    n_features: int
-    auc: float
-    average_precision: float
-    power: float
-    false_alarms: list[float]
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What one method costs on one set."""
-
-    method: str
-    set: str
-    fit_seconds: float
-    score_microseconds: float
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A split of a set, z-scored."""
-
-    train: np.ndarray
-    test: np.ndarray
-    is_anomaly: np.ndarray
-
-
-@lru_cache(maxsize=1)
-def scaled_rows(name: str, seed: int) -> Rows:
-    split = load_split(name, seed, n_train=N_TRAIN, n_test=N_TEST)
-    scaler = StandardScaler().fit(split.train)
-    train, test = scaler.transform(split.train), scaler.transform(split.test)
-    return Rows(train, test, ~split.is_nominal)
-
-
-def accuracy(method: str, name: str, seed: int) -> list[Record]:
-    """Fit a method to a set and test it."""
-    from methods import METHODS
-
-    rows = scaled_rows(name, seed)
-    with warnings.catch_warnings():  # some sets are smaller than a method would like
-        warnings.simplefilter("ignore")
-        fitted = METHODS[method](rows.train, seed)
-        scores = fitted.score(rows.test)
-    nominal_scores = scores[~rows.is_anomaly]
+def tasks(
+    experiments: Sequence[str],
+    n_seeds: int | None = None,
+    methods: Sequence[str] = (),
+    sets: Sequence[str] = (),
+) -> list[Task]:
+    """The runs of some experiments: all, or those of the methods and sets that are asked for."""
     return [
-        Record(
-            *(method, name, seed, *rows.train.shape),
-            auc=auc(rows.is_anomaly, scores),
-            average_precision=average_precision(rows.is_anomaly, scores),
-            power=power(rows.is_anomaly, scores, 0.05),
-            false_alarms=[fitted.false_alarms(nominal_scores, alpha) for alpha in LEVELS],
-        )
+        Task(Key(name, of, "standard", method, seed))
+        for name in experiments
+        for seed in range(n_seeds or EXPERIMENTS[name].n_seeds)
+        for of in EXPERIMENTS[name].sets()
+        if _is_asked_for(of, sets)
+        for method in EXPERIMENTS[name].methods(of)
+        if _is_asked_for(method, methods)
     ]
 
 
-def cost(method: str, name: str) -> list[Cost]:
-    """Fit a method to a set and score a batch: seconds of the processor, median of five."""
-    from methods import METHODS
+def _is_asked_for(name: str, parts: Sequence[str]) -> bool:
+    """Whether a part is in the name; one that ends with "." is the whole of it.
 
-    rows = scaled_rows(name, 0)
-    n_times = -(-LEAST_TIMED // len(rows.test))
-    batch = np.tile(rows.test, (n_times, 1))[:MOST_TIMED]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        METHODS[method](rows.train[:200], 0).score(batch[:10])  # whatever compiles, compiles now
-        started = time.process_time()
-        fitted = METHODS[method](rows.train, 0)
-        fit_seconds = time.process_time() - started
-        times = []
-        for _ in range(5):
-            started = time.process_time()
-            fitted.score(batch)
-            times.append(time.process_time() - started)
-    return [Cost(method, name, fit_seconds, 1e6 * float(np.median(times)) / len(batch))]
+    >>> _is_asked_for("RankAD, tail", ["RankAD"]), _is_asked_for("RankAD, tail", ["RankAD."])
+    (True, False)
+    """
+    return not parts or any(part in f"{name}." for part in parts)
+
+
+def forgotten(path: Path, runs: Sequence[Task]) -> RecordFile[Record]:
+    """The file without the records of some runs: those will be made again."""
+    keys = {task.key for task in runs}
+    records = read_records(path, Record) if path.exists() else []
+    return RecordFile(path, PROTOCOL, [record for record in records if record.key not in keys])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--collection", default="*", help="adbench or paper; both by default")
-    parser.add_argument("--methods", nargs="*", help="only methods with one of these in the name")
-    parser.add_argument("--costs", action="store_true", help="measure costs instead of accuracy")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument("--seeds", type=int, help="instead of each experiment's own number")
     parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
-    from methods import METHODS
-
-    asked = arguments.methods or [""]
-    methods = [method for method in METHODS if any(part in method for part in asked)]
-    names = [name for name in set_names(arguments.collection) if name not in LEFT_OUT]
-    tasks: list[Task]
-    if arguments.costs:
-        known = {(one.method, one.set) for one in read_records(COSTS, Cost)}
-        tasks = [(method, name) for name in names for method in methods]
-        record(cost, [task for task in tasks if task not in known], COSTS, n_jobs=1)
-        return
-    done = {(one.method, one.set, one.seed) for one in read_records(RECORDS, Record)}
-    tasks = [
-        (method, name, seed)
-        for seed in range(arguments.seeds)
-        for name in names
-        for method in methods
-    ]
-    record(accuracy, [task for task in tasks if task not in done], RECORDS, arguments.jobs)
+    parser.add_argument(
+        "--methods", nargs="*", default=(), metavar="PART", help="names with one of these"
+    )
+    parser.add_argument("--sets", nargs="*", default=(), metavar="PART", help="the same for sets")
+    parser.add_argument("--again", action="store_true", help="though there are records of them")
+    parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE")
+    asked = parser.parse_args()
+    names = asked.experiments or [name for name in EXPERIMENTS if name not in SET_ASIDE]
+    if unknown := {*names} - {*EXPERIMENTS}:
+        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(EXPERIMENTS)}")
+    # Whoever is told to end ends the processes, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    runs = tasks(names, asked.seeds, asked.methods, asked.sets)
+    try:
+        with sole_writer(asked.records, wait=False), progress_shown(True):
+            file = RecordFile.open(asked.records, PROTOCOL, Record)
+            if asked.again:
+                file = forgotten(asked.records, runs)
+            run(runs, file, asked.jobs, measured)
+    except BlockingIOError:
+        raise SystemExit(f"Another run writes {asked.records}: wait, or give --records.") from None
+    except ReproductionError as error:
+        raise SystemExit(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The detectors whose accuracy is compared, each fitted by one call.
 
 All are given the same rows, z-scored by the training rows. RankAD holds a quarter of its rows out
-to calibrate, and the density sums have its centers; BP-KNNG learns from half, the others from all.
+to calibrate; the others learn from all.
 """
 
 from collections.abc import Callable
@@ -9,152 +9,177 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pyod.models.copod import COPOD
-from pyod.models.ecod import ECOD
-from pyod.models.inne import INNE
-from sklearn.ensemble import IsolationForest
-from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
-from sklearn.svm import OneClassSVM
+from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
 
 from rankad import RankAD
-from rankad.baselines import BPKNNG, KLPE, MassAD
-from rankad.calibration import HeldOutScores
+from rankad.calibration import HeldOutScores, TrainingScores
+from rankad.calibration.strategies import held_out_split
 from rankad.kernels import FarField, KernelExpansion
-from rankad.selection import rule_sigma
+from rankad.reproduce.methods import METHODS as REPRODUCED
+from rankad.reproduce.methods import Fitted
+from rankad.selection import rule_C, rule_n_neighbors
 from rankad.statistics import MeanNeighborDistance
+from rankad.statistics.outlying import outlying
 
 Rows = np.ndarray
-Score = Callable[[Rows], np.ndarray]
 
-#: The paper's grid on more rows would take longer than all other methods together.
-MOST_ROWS_AS_PUBLISHED = 2_000
+#: Fits to rows, with a seed.
+Fit = Callable[[Rows, int], Fitted]
 
-N_CENTERS = (25, 50, 100, 200, 400, 800, None)
+#: Share of its rows that RankAD holds out.
+HELD_OUT = 0.25
+
+#: Width of the density sum's kernels, in mean distances to the K nearest rows.
+_DENSITY_WIDTH = 0.5
+
+
+def by_rankad(**params: Any) -> Fit:
+    def fit(rows: Rows, seed: int) -> Fitted:
+        detector = RankAD(random_state=seed, **params).fit(rows)
+        return Fitted(detector.score_samples, detector.reference_, detector.expansion_.n_centers)
+
+    return fit
+
+
+def by_anchor_alone(rows: Rows, seed: int) -> Fitted:
+    """RankAD whose anchor weighs a million times the pairs, and as much as ever: they count none.
+
+    The rows are told from infinity, and not from one another.
+    """
+    training, _ = held_out_split(len(rows), HELD_OUT, np.random.RandomState(seed))
+    return by_rankad(anchor=1e6, C=1e-6 * rule_C(len(training)))(rows, seed)
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A fitted detector: its score (higher = more nominal), and where it alarms.
+class TrainingPart:
+    """What the default detector learns from: the rows that it does not hold out or leave out."""
 
-    ``reference`` are the scores whose quantiles are its thresholds: held-out rows where it
-    calibrates, else, as users do, those of the training rows.
-    """
+    scaler: StandardScaler
+    points: Rows
+    held_out: Rows
 
-    score: Score
-    reference: HeldOutScores
-
-    def false_alarms(self, scores: np.ndarray, alpha: float) -> float:
-        """Share of the scores that alarm at this level."""
-        return float((scores < self.reference.threshold(alpha)).mean())
-
-
-Fit = Callable[[Rows, int], Fitted]
-
-
-def by_rankad(detector: RankAD, n_most: int | None = None) -> Fit:
-    def fit(rows: Rows, seed: int) -> Fitted:
-        fitted = detector.set_params(random_state=seed).fit(rows[:n_most])
-        return Fitted(fitted.score_samples, fitted.reference_)
-
-    return fit
+    @classmethod
+    def of(cls, rows: Rows, seed: int) -> "TrainingPart":
+        """The same draws in the same order as `RankAD.fit` makes them."""
+        rng = np.random.RandomState(seed)
+        training, held_out = held_out_split(len(rows), HELD_OUT, rng)
+        scaler = StandardScaler().fit(rows[training])
+        points = scaler.transform(rows[training])
+        is_outlying = outlying(points, random_state=rng.randint(2**31 - 1))
+        return cls(scaler, points[~is_outlying], rows[held_out])
 
 
-def by_density(n_centers: int) -> Fit:
-    """Equal weights for the centers that RankAD would have, its sigma and far field too."""
+def by_teacher(rows: Rows, seed: int) -> Fitted:
+    """Minus the mean distance to the K nearest of the rows that RankAD learns from."""
+    part = TrainingPart.of(rows, seed)
+    k = min(rule_n_neighbors(*part.points.shape), len(part.points) - 1)
+    statistic = MeanNeighborDistance(k)
 
-    def fit(rows: Rows, seed: int) -> Fitted:
-        detector = RankAD(n_centers=n_centers, random_state=seed).fit(rows)
-        weights = np.full(detector.expansion_.n_centers, 1.0 / detector.expansion_.n_centers)
-        density = replace(detector.expansion_, weights=weights, far_field=FarField.below(weights))
-        return Fitted(density, HeldOutScores.of(density(rows)))
+    def score(new: Rows) -> np.ndarray:
+        return statistic(part.scaler.transform(new), part.points)
 
-    return fit
+    return Fitted(score, HeldOutScores.of(score(part.held_out)), len(part.points))
+
+
+def by_own_density(rows: Rows, seed: int) -> Fitted:
+    """Equal weights for RankAD's centers, with its sigma and its far field."""
+    detector = RankAD(random_state=seed).fit(rows)
+    density = _with_equal_weights(detector.expansion_)
+    _, held_out = held_out_split(len(rows), HELD_OUT, np.random.RandomState(seed))
+    return Fitted(density, HeldOutScores.of(density(rows[held_out])), density.n_centers)
 
 
 def by_density_of_all(rows: Rows, seed: int) -> Fitted:
-    """A kernel at each row, RankAD's rule for their width."""
-    sigma = rule_sigma(-float(MeanNeighborDistance(5)(rows).mean()))
-    weights = np.full(len(rows), 1.0 / len(rows))
-    density = KernelExpansion(
-        centers=rows, weights=weights, sigma=sigma, far_field=FarField.below(weights)
-    )
+    """A kernel at each row, half as wide as the rows' mean distance to their K nearest others."""
+    k = min(rule_n_neighbors(*rows.shape), len(rows) - 1)
+    sigma = -_DENSITY_WIDTH * float(MeanNeighborDistance(k)(rows).mean())
+    density = _with_equal_weights(KernelExpansion(rows, np.ones(len(rows)), sigma))
     # Less its own kernel, which is 1 / n, for a row of its own.
-    return Fitted(density, HeldOutScores.of(density(rows) - weights))
+    return Fitted(density, TrainingScores.of(density(rows) - density.weights), len(rows))
 
 
-def by_neighbors(k: int, power: float = 1.0) -> Fit:
-    """Minus the mean of the k nearest distances, raised to a power, by scikit-learn."""
+def _with_equal_weights(expansion: KernelExpansion) -> KernelExpansion:
+    weights = np.full(expansion.n_centers, 1.0 / expansion.n_centers)
+    return replace(expansion, weights=weights, far_field=FarField.below(weights))
+
+
+def by_neighbors(k: int) -> Fit:
+    """Minus the mean distance to the k nearest rows, by scikit-learn."""
 
     def fit(rows: Rows, seed: int) -> Fitted:
         search = NearestNeighbors(n_neighbors=min(k, len(rows) - 1)).fit(rows)
 
         def score(points: Rows | None) -> np.ndarray:
-            return -(search.kneighbors(points)[0] ** power).mean(axis=1)
+            return -search.kneighbors(points)[0].mean(axis=1)
 
-        return Fitted(score, HeldOutScores.of(score(None)))
+        return Fitted(score, TrainingScores.of(score(None)), len(rows))
 
     return fit
 
 
 def by_own_search(k: int) -> Fit:
-    """The mean of the k nearest distances, by the search that `RankAD.fit` ranks rows with."""
+    """The same, by the search that `RankAD.fit` ranks rows with."""
 
     def fit(rows: Rows, seed: int) -> Fitted:
         statistic = MeanNeighborDistance(min(k, len(rows) - 1))
-        return Fitted(lambda points: statistic(points, rows), HeldOutScores.of(statistic(rows)))
+        reference = TrainingScores.of(statistic(rows))
+        return Fitted(lambda points: statistic(points, rows), reference, len(rows))
 
     return fit
 
 
-def by_baseline(detector: Any) -> Fit:
-    def fit(rows: Rows, seed: int) -> Fitted:
-        fitted = detector.set_params(random_state=seed).fit(rows)
-        return Fitted(fitted.score_samples, fitted.reference_)
-
-    return fit
+def by_reproduction(name: str) -> Fit:
+    """A method as the paper's tables are reproduced with it, on columns as they are given."""
+    return lambda rows, seed: REPRODUCED[name].fit(rows, False, seed)
 
 
-def by_scikit_learn(detector: Any) -> Fit:
-    def fit(rows: Rows, seed: int) -> Fitted:
-        if "random_state" in detector.get_params():
-            detector.set_params(random_state=seed)
-        detector.fit(rows)
-        # LOF has no score of its own for a row it was trained on, only the one it keeps.
-        scores = getattr(detector, "negative_outlier_factor_", None)
-        reference = detector.score_samples(rows) if scores is None else scores
-        return Fitted(detector.score_samples, HeldOutScores.of(reference))
+RANKAD, KNN, KNN_10, DENSITY = (
+    *("RankAD", "mean k-NN, k = 5", "mean k-NN, k = 10", "density sum, all rows"),
+)
+OC_SVM, IFOREST, LOF, ECOD = "OC-SVM, nu = .5", "iForest", "LOF", "ECOD"
+OWN_SEARCH = "mean k-NN, k = 5, our search"
+TEACHER, OWN_DENSITY, ANCHOR_ALONE = "its teacher", "its density sum", "RankAD, anchor alone"
+ROBUST_OFF, OUTWARD, FORMER = "RankAD, robust off", "RankAD, outward 4", "RankAD, former default"
 
-    return fit
-
-
-def by_pyod(make: Callable[..., Any]) -> Fit:
-    def fit(rows: Rows, seed: int) -> Fitted:
-        seeded = {"random_state": seed} if make is INNE else {}
-        detector = make(**seeded).fit(rows)
-        return Fitted(
-            lambda points: -detector.decision_function(points),
-            HeldOutScores.of(-detector.decision_scores_),
-        )
-
-    return fit
-
-
-METHODS: dict[str, Fit] = {
-    **{f"RankAD, {n or 'all'} centers": by_rankad(RankAD(n_centers=n)) for n in N_CENTERS},
-    "RankAD as published": by_rankad(RankAD.as_published(), n_most=MOST_ROWS_AS_PUBLISHED),
-    **{f"density sum, {n} centers": by_density(n) for n in N_CENTERS if n is not None},
-    "density sum, all rows": by_density_of_all,
-    "mean k-NN, k = 5": by_neighbors(5),
-    "mean k-NN, k = 5, our search": by_own_search(5),
-    "mean k-NN, k = 10": by_neighbors(10),
-    "DTE-NP": by_neighbors(5, power=2.0),
-    "LOF": by_scikit_learn(LocalOutlierFactor(novelty=True)),
-    "iForest": by_scikit_learn(IsolationForest()),
-    "OC-SVM": by_scikit_learn(OneClassSVM()),
-    "ECOD": by_pyod(ECOD),
-    "COPOD": by_pyod(COPOD),
-    "INNE": by_pyod(INNE),
-    "K-LPE": by_baseline(KLPE(scaler=None, calibration="train")),
-    "BP-KNNG": by_baseline(BPKNNG(scaler=None)),
-    "massAD": by_baseline(MassAD(calibration="train")),
+#: Compared everywhere.
+BASE: dict[str, Fit] = {
+    RANKAD: by_rankad(),
+    KNN: by_neighbors(5),
+    KNN_10: by_neighbors(10),
+    DENSITY: by_density_of_all,
+    OC_SVM: by_reproduction("OC-SVM"),
+    IFOREST: by_reproduction("iForest"),
 }
+
+#: Compared on the real sets alone.
+OF_SETS: dict[str, Fit] = {
+    LOF: by_reproduction("LOF"),
+    ECOD: by_reproduction("ECOD"),
+    OWN_SEARCH: by_own_search(5),
+}
+
+N_CENTERS = (100, 200, 400, None)
+
+#: What ranking adds, and the choice of the defaults.
+VARIANTS: dict[str, Fit] = {
+    ANCHOR_ALONE: by_anchor_alone,
+    "RankAD, tail": by_rankad(n_levels="tail"),
+    "RankAD, 3 levels": by_rankad(n_levels=3),
+    "RankAD, 30 levels": by_rankad(n_levels=30),
+    "RankAD, margin 1": by_rankad(anchor_margin=1.0),
+    "RankAD, margin 4": by_rankad(anchor_margin=4.0),
+    "RankAD, margin 16": by_rankad(anchor_margin=16.0),
+    "RankAD, K = 5": by_rankad(n_neighbors=5),
+    "RankAD, bagged teacher": by_rankad(statistic="bagged_knn"),
+    ROBUST_OFF: by_rankad(robust=False),
+    OUTWARD: by_rankad(outward=4.0),
+    **{f"RankAD, {n or 'all'} centers": by_rankad(n_centers=n) for n in N_CENTERS},
+    FORMER: by_rankad(
+        n_neighbors=5, n_levels="tail", anchor=30.0, anchor_margin=1.0, n_centers=400, robust=False
+    ),
+    TEACHER: by_teacher,
+    OWN_DENSITY: by_own_density,
+}
+
+METHODS: dict[str, Fit] = {**BASE, **OF_SETS, **VARIANTS}

@@ -1,10 +1,10 @@
-"""Microseconds per query for the 10 nearest of n rows: k-d tree beside brute force, on one core.
+"""Microseconds per query for the K nearest of n rows: k-d tree beside brute force, on one core.
 
-    python benchmarks/neighbors.py [n ...]
+    python benchmarks/neighbors.py [--neighbors K] [n ...]
 
 The table of `rankad.statistics.search`, from which the plan of a search follows. Normal data; the
 time to build a tree is shared out among as many queries as there are rows. By default all of the
-table's n, 1,000 to 200,000.
+table's n, 1,000 to 200,000, and K = 10.
 """
 
 import argparse
@@ -17,24 +17,23 @@ from rankad.statistics.search import Method, chunk_size, prepared_search
 
 SIZES = (1_000, 5_000, 20_000, 200_000)
 DIMENSIONS = (3, 5, 7, 10)
-N_NEIGHBORS = 10
 
-#: Queries of one measurement: enough to tell the time of one.
-_MOST_QUERIES = 20_000
+#: Neighbors of one measurement: enough to tell the time of a query.
+_MOST_NEIGHBORS = 200_000
 
 _REPEATS = 3
 
 
-def microseconds(n_rows: int, n_features: int, method: Method) -> float:
+def microseconds(n_rows: int, n_features: int, method: Method, n_neighbors: int) -> float:
     rows = np.random.default_rng(0).normal(size=(n_rows, n_features))
-    return min(_microseconds_once(rows, method) for _ in range(_REPEATS))
+    return min(_microseconds_once(rows, method, n_neighbors) for _ in range(_REPEATS))
 
 
-def _microseconds_once(rows: np.ndarray, method: Method) -> float:
-    queries = rows[:_MOST_QUERIES]
-    chunk = chunk_size(len(queries), len(rows), n_jobs=1)
+def _microseconds_once(rows: np.ndarray, method: Method, n_neighbors: int) -> float:
+    queries = rows[: _MOST_NEIGHBORS // n_neighbors]
+    chunk = chunk_size(len(queries), len(rows), 1, n_neighbors)
     started = time.perf_counter()
-    search = prepared_search(rows, N_NEIGHBORS, method)
+    search = prepared_search(rows, n_neighbors, method)
     prepared = time.perf_counter()
     for first in range(0, len(queries), chunk):
         search(queries[first : first + chunk])
@@ -45,12 +44,17 @@ def _microseconds_once(rows: np.ndarray, method: Method) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES, metavar="n")
+    parser.add_argument("--neighbors", type=int, default=10, metavar="K")
+    arguments = parser.parse_args()
     dimensions = " / ".join(map(str, DIMENSIONS))
     print(f"| n | k-d tree, d = {dimensions} | brute force, d = {dimensions} |\n|---|---|---|")
     with threadpool_limits(1):
-        for n_rows in parser.parse_args().sizes:
+        for n_rows in arguments.sizes:
             cells = [
-                " / ".join(f"{microseconds(n_rows, d, method):.2g}" for d in DIMENSIONS)
+                " / ".join(
+                    f"{microseconds(n_rows, d, method, arguments.neighbors):.2g}"
+                    for d in DIMENSIONS
+                )
                 for method in ("k-d tree", "brute force")
             ]
             print(f"| {n_rows:,} | {' | '.join(cells)} |", flush=True)

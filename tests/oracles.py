@@ -80,7 +80,7 @@ def smoothed_hinge(width):
     return hinge
 
 
-def pairwise_loss(hinge, scores, weights, anchor_weight=0.0):
+def pairwise_loss(hinge, scores, weights, anchor_weight=0.0, anchor_margin=1.0):
     """Value, gradient and Hessian over explicit pairs {(i, j): w_ij}, and over the anchor's."""
     n = len(scores)
     value, gradient, hessian = 0.0, np.zeros(n), np.zeros((n, n))
@@ -92,7 +92,7 @@ def pairwise_loss(hinge, scores, weights, anchor_weight=0.0):
         hessian[[i, j], [i, j]] += weight * curvature
         hessian[[i, j], [j, i]] -= weight * curvature
     for i in range(n):
-        loss, slope, curvature = hinge(1.0 - scores[i])
+        loss, slope, curvature = hinge(anchor_margin - scores[i])
         value += anchor_weight * loss
         gradient[i] -= anchor_weight * slope
         hessian[i, i] += anchor_weight * curvature
@@ -109,7 +109,7 @@ def disagreement(scores, weights):
     return wrong / sum(weights.values())
 
 
-def hinge_optimum(gram, levels, C, anchor):
+def hinge_optimum(gram, levels, C, anchor, anchor_margin=1.0):
     """Least objective with the exact hinge: the dual quadratic program, by projected L-BFGS-B.
 
     Each pair has a multiplier b_p in [0, C] (the anchor's, C times its weight); w = sum_p b_p x_p.
@@ -123,9 +123,11 @@ def hinge_optimum(gram, levels, C, anchor):
         design[n_pairs:] = np.eye(n)
     caps = np.full(len(design), C)
     caps[n_pairs:] *= anchor * n_pairs / n
+    margins = np.ones(len(design))
+    margins[n_pairs:] = anchor_margin
     products = design @ gram @ design.T
     result = scipy.optimize.minimize(
-        lambda b: (0.5 * b @ products @ b - b.sum(), products @ b - 1.0),
+        lambda b: (0.5 * b @ products @ b - b @ margins, products @ b - margins),
         np.zeros(len(design)),
         jac=True,
         method="L-BFGS-B",
@@ -135,7 +137,7 @@ def hinge_optimum(gram, levels, C, anchor):
     return -result.fun
 
 
-def primal_optimum(gram, levels, C, anchor):
+def primal_optimum(gram, levels, C, anchor, anchor_margin=1.0):
     """Least objective over w, with explicit features (K = Z Z') and explicit pairs, by L-BFGS."""
     eigenvalues, vectors = np.linalg.eigh(gram)
     features = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
@@ -145,7 +147,7 @@ def primal_optimum(gram, levels, C, anchor):
     def objective(w):
         scores = features @ w
         margin = np.maximum(1.0 - (scores[upper] - scores[lower]), 0.0)
-        to_infinity = np.maximum(1.0 - scores, 0.0)
+        to_infinity = np.maximum(anchor_margin - scores, 0.0)
         value = 0.5 * w @ w + C * (margin @ margin + anchor_weight * to_infinity @ to_infinity)
         slope = np.bincount(lower, 2 * margin, len(scores)) - np.bincount(
             upper, 2 * margin, len(scores)
@@ -277,3 +279,38 @@ def level_mass(values, level):
             left, right = level_mass(values[:i], level - 1), level_mass(values[i:], level - 1)
             masses += probability * np.concatenate([left, right])
     return masses
+
+
+def mean_shift(point, centers, weights, sigma):
+    """Mean of the differences to the centers, weighted by the terms of the kernel sum."""
+    terms = [
+        w * np.exp(-sum((point - c) ** 2) / sigma**2) for w, c in zip(weights, centers, strict=True)
+    ]
+    return sum(t * (point - c) for t, c in zip(terms, centers, strict=True)) / sum(terms)
+
+
+def outward_expansion(points, centers, weights, sigma, outward, far_field=None):
+    """Kernel sums after the outward step, point by point, and the far field beyond."""
+    scores = kernel_expansion(points, centers, weights, sigma, False, far_field)
+    for i, point in enumerate(points):
+        nearest = np.sqrt(((point - centers) ** 2).sum(axis=1).min())
+        if scores[i] > 0 and (far_field is None or nearest <= far_field.radius * sigma):
+            shift = mean_shift(point, centers, weights, sigma)
+            scores[i] *= np.exp(-outward * (shift @ shift) / sigma**2)
+    return scores
+
+
+def bagged_neighbor_distance(points, subsamples, reference=None):
+    """Minus the mean, over subsamples of row indices, of the distance to the nearest other row."""
+    values = []
+    for i, point in enumerate(points):
+        distances = []
+        for rows in subsamples:
+            if reference is None:
+                others = [points[row] for row in rows if row != i]
+            else:
+                others = [reference[row] for row in rows]
+            if others:
+                distances.append(min(np.sqrt(((point - other) ** 2).sum()) for other in others))
+        values.append(-np.mean(distances))
+    return np.array(values)

@@ -1,75 +1,165 @@
-"""The tables of docs/accuracy.md, and the records they are made of."""
+"""The accuracy benchmark: what it measures, the records it keeps, and the tables made of them."""
+
+import sys
+from itertools import count
 
 import accuracy
+import accuracy_checks
 import accuracy_page
+import experiments
+import law_experiments
+import level_sets
+import methods
 import numpy as np
+import one_class
 import pages
 import pytest
-import records
-import study
 from numpy.testing import assert_allclose
+from results import Difference
+from runs import Record, Task
+from scipy.stats import norm
+
+from rankad import RankAD
+from rankad.baselines import KLPE
+from rankad.datasets import NormalMixture
+from rankad.reproduce.records import Key, RecordFile, read_records
+from rankad.reproduce.runner import run
+from rankad.statistics import MeanNeighborDistance
+
+RANKAD, KNN = methods.RANKAD, methods.KNN
+NORMAL_1 = NormalMixture(np.ones(1), np.zeros((1, 1)), np.ones((1, 1)))
 
 
-def make_record(method, name, seed, auc, n_train=1000):
-    return accuracy.Record(
-        *(method, name, seed, n_train, 3),
-        auc=auc,
-        average_precision=0.5,
-        power=0.5,
-        false_alarms=[0.01, 0.05, 0.1],
-    )
+def key_of(method, name="large", seed=0, experiment="sets"):
+    return Key(experiment, name, "standard", method, seed)
+
+
+def made_up(key, **changes):
+    """A record in which RankAD is a little better than k-NN, and much better than the others."""
+    level = {RANKAD: 0.95, methods.OUTWARD: 0.96, KNN: 0.94, "true density": 0.952}
+    accuracy_told = level.get(key.method, 0.9) + 0.001 * key.seed
+    n_train = 100 if key.set == "small" else 1_000
+    if ", n = " in key.set:
+        n_train = int(key.set.split(", n = ")[1])
+    if key.set.endswith(" rows"):
+        n_train = int(key.set.split(", ")[1].split()[0])
+    measures = {
+        **dict.fromkeys(("auc", "average_precision", "power", "spearman"), accuracy_told),
+        **{
+            f"{what}_{kind}": accuracy_told
+            for what in ("auc", "power")
+            for kind in law_experiments.KINDS
+        },
+        **{f"{what}_{share}": 0.1 for what in ("mass", "volume") for share in (50, 90, 97)},
+        **{f"false_alarms_{alpha:g}": alpha for alpha in experiments.LEVELS},
+        "fit_seconds": 1.0,
+        "score_microseconds": {RANKAD: 1.0, KNN: 8.0}.get(key.method, 4.0),
+        "n_centers": 800.0,
+        "scatter": 0.02,
+    }
+    name = key.set.split(",")[0]
+    last = name.rsplit(" ", 1)[-1]
+    n_features = int(last) if last.isdigit() else 3
+    return Record(*key, n_train, n_features, measures | changes)
 
 
 @pytest.fixture
-def results():
-    """Two sets and seeds on which the methods are the better the later they are listed."""
-    methods = {method: i / 100 for i, method in enumerate(accuracy_page.METHODS)}
-    return accuracy_page.Results(
-        [
-            make_record(method, name, seed, auc + 0.01 * seed, n_train)
-            for method, auc in methods.items()
-            for name, n_train in (("small", 100), ("large", 1000))
-            for seed in (0, 1)
-        ],
-        [
-            accuracy.Cost(method, name, 1.0, microseconds)
-            for method in methods
-            for name, microseconds in (("small", 1.0), ("large", 4.0))
-        ],
-        ["small", "large"],
-    )
+def all_records(monkeypatch):
+    monkeypatch.setattr(experiments, "set_names", lambda: ["large", "small", *experiments.LEFT_OUT])
+    return [made_up(task.key) for task in accuracy.tasks([*experiments.EXPERIMENTS])]
 
 
-def test_results_are_summed_up_over_sets_and_seeds(results):
-    assert_allclose(results.mean_auc(accuracy_page.METHODS[3]), 0.035)
-    assert_allclose(results.microseconds(accuracy_page.DEFAULT), 2.0)
-    assert results.false_alarms(accuracy_page.DEFAULT) == [0.01, 0.05, 0.1]
-    assert_allclose(results.ranks(accuracy_page.METHODS[:3]), [[3, 3], [2, 2], [1, 1]])
+@pytest.fixture
+def of(all_records):
+    """Made-up results of all experiments."""
+    return accuracy_page.Experiments(all_records)
 
 
-def test_every_method_has_a_line_and_the_best_is_the_first(results):
-    lines = accuracy_page.summary(results).splitlines()
-    assert len(lines) == 2 + len(accuracy_page.METHODS)
-    assert lines[2].startswith(f"| {accuracy_page.METHODS[-1]} | ")
+@pytest.mark.parametrize("name", accuracy_page.TABLES)
+def test_every_table_is_made_of_the_records(of, name):
+    lines = accuracy_page.TABLES[name](of).splitlines()
+    tables = [line for line in lines if line.startswith("|")]
+    assert len(tables) >= 5
+    assert "nan" not in "".join(lines)
+    assert len({line.count("|") for line in tables}) == 1
 
 
-def test_what_is_not_measured_yet_is_named(results):
-    with pytest.raises(SystemExit, match=r"Not all is measured yet.*RankAD, 25 centers"):
-        accuracy_page.Results([make_record("LOF", "small", 0, 0.5)], [], ["small"])
-
-
-def test_only_sets_on_which_all_variants_were_tried_are_compared():
-    trials = [
-        study.Trial("anchor", variant, n, name, 0, auc)
-        for variant, auc in (("default", 0.6), ("other", 0.7))
-        for n in study.N_CENTERS
-        for name in ("whole", "part")
-        if (variant, name) != ("other", "part")
+def test_methods_are_listed_from_the_best_with_their_difference_to_the_baseline(of):
+    lines = accuracy_page.TABLES["sets-summary"](of).splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:5]] == [
+        *(f"| {methods.OUTWARD}", f"| {RANKAD}", f"| {KNN}")
     ]
-    assert accuracy_page.study(trials).splitlines()[2:] == [
-        "| default | 0.6000 | 0.6000 | 0.6000 |",
-        "| other | 0.7000 (+0.1000) | 0.7000 (+0.1000) | 0.7000 (+0.1000) |",
+    assert lines[3].split(" | ")[1:3] == ["0.9520", "+0.0100 ± 0.0000 / 0.0000"]
+    assert lines[4].split(" | ")[2] == ""
+
+
+def test_a_difference_has_standard_errors_over_sets_and_over_seeds(rng):
+    values = rng.normal(size=(6, 4))
+    difference = Difference.of(values)
+    assert_allclose(difference.mean, values.mean())
+    assert_allclose(difference.over_sets, values.mean(axis=1).std(ddof=1) / np.sqrt(6))
+    assert_allclose(difference.over_seeds, values.mean(axis=0).std(ddof=1) / np.sqrt(4))
+    assert str(Difference(0.1, 0.06, 0.01)) == "~+0.1000 ± 0.0600 / 0.0100"
+    assert str(Difference(0.1, 0.04, np.nan)) == "+0.1000 ± 0.0400"
+    assert str(Difference(-0.1, np.nan, 0.04)) == "-0.1000 ± 0.0400"
+
+
+def test_what_is_not_measured_yet_is_named(all_records):
+    some = [record for record in all_records if record.key != key_of("LOF", "small", 3)]
+    missing = r"of sets, 1 of \d+ runs are missing, LOF on small \(standard columns\), run 3 first"
+    with pytest.raises(SystemExit, match=missing):
+        accuracy_page.Experiments(some)["sets"]
+    first_seeds = accuracy_page.Experiments(some, n_seeds=3)["sets"]
+    assert first_seeds.values("LOF", "auc").shape == (2, 3)
+
+
+def test_all_checks_are_met_by_results_that_are_good(of):
+    found = accuracy_checks.checks(of)
+    assert len(found) == 15
+    assert all(check.is_met for check in found)
+    assert accuracy_checks.in_short(of).count("| yes |") == 15
+
+
+@pytest.mark.parametrize(
+    ("experiment", "method", "measures", "unmet"),
+    [
+        ("sets", RANKAD, {"auc": 0.91}, ["sets: AUC", "sets more than 0.02 below"]),
+        ("sets", methods.OUTWARD, {"auc": 0.942}, ["the same with `outward=4`"]),
+        ("sets", RANKAD, {"score_microseconds": 2.0}, ["sets: mean k-NN, k = 5's time"]),
+        ("laws", RANKAD, {"spearman": 0.91}, ["laws of at most 5 columns"]),
+        ("laws", methods.OC_SVM, {"spearman": 0.97}, ["laws: Spearman"]),
+        ("fig2", "true density", {"auc": 0.96}, ["the same"]),
+        ("dirt", RANKAD, {"auc": 0.89}, ["1% dirt", "clean"]),
+        ("dirt", methods.IFOREST, {"auc": 0.98}, ["5% dirt"]),
+        ("stability", RANKAD, {"scatter": 0.03}, ["scatter"]),
+    ],
+)
+def test_a_check_that_is_not_met_says_so(all_records, experiment, method, measures, unmet):
+    records = [
+        made_up(record.key, **measures)
+        if (record.experiment, record.method) == (experiment, method)
+        else record
+        for record in all_records
     ]
+    found = accuracy_checks.checks(accuracy_page.Experiments(records))
+    names = [check.what for check in found if not check.is_met]
+    assert len(names) == len(unmet)
+    assert all(name.startswith(start) for name, start in zip(names, unmet, strict=True))
+
+
+def test_sets_that_are_lost_are_named(all_records):
+    lost = [
+        made_up(record.key, auc=0.9) if record.key[:4] == key_of(RANKAD, "small")[:4] else record
+        for record in all_records
+    ]
+    table = accuracy_checks.in_short(accuracy_page.Experiments(lost))
+    assert "1: small -0.042" in table
+
+
+def test_pictures_are_drawn(of, tmp_path):
+    for name, draw in accuracy_page.FIGURES.items():
+        draw(of, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 10_000
 
 
 def test_a_table_takes_the_place_of_the_one_before():
@@ -81,19 +171,181 @@ def test_a_table_takes_the_place_of_the_one_before():
         pages.with_table(page, "b", "new")
 
 
-def test_a_stopped_run_goes_on_after_a_line_that_was_cut_short(tmp_path, monkeypatch):
-    def in_this_process(measure, tasks, n_jobs):
-        return ((task, measure(*task)) for task in tasks)
+def test_a_stopped_run_goes_on(tmp_path):
+    tasks = [Task(key_of(KNN, seed=seed)) for seed in range(5)]
+    path, calls = tmp_path / "folder" / "records.json", count()
+    measured = []
 
-    def accuracy_of_half(method, name, seed):
-        return [make_record(method, name, seed, 0.5)]
+    def until_the_third(task):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        measured.append(task.key.seed)
+        return made_up(task.key)
 
-    monkeypatch.setattr(records, "_in_processes", in_this_process)
-    path = tmp_path / "folder" / "records.jsonl"
-    records.record(accuracy_of_half, [("LOF", "small", 0)], path, n_jobs=1)
-    with path.open("a") as file:
-        file.write('{"method": "LO')
-    records.record(accuracy_of_half, [("LOF", "small", 1)], path, n_jobs=1)
-    found = records.read_records(path, accuracy.Record)
-    assert [one.seed for one in found] == [0, 1]
-    assert np.mean([one.auc for one in found]) == 0.5
+    with pytest.raises(KeyboardInterrupt):
+        run(tasks, RecordFile.open(path, accuracy.PROTOCOL, Record), 1, until_the_third)
+    assert [record.seed for record in read_records(path, Record)] == [0, 1]
+    records = run(tasks, RecordFile.open(path, accuracy.PROTOCOL, Record), 1, until_the_third)
+    assert measured == [0, 1, 2, 3, 4]
+    assert records == read_records(path, Record) == [made_up(task.key) for task in tasks]
+
+
+def test_what_was_measured_of_an_older_detector_is_forgotten_on_demand(tmp_path):
+    path = tmp_path / "records.json"
+    assert len(accuracy.forgotten(path, [])) == 0
+    for method in (KNN, RANKAD):
+        RecordFile.open(path, accuracy.PROTOCOL, Record).add(made_up(key_of(method)))
+    file = accuracy.forgotten(path, [Task(key_of(RANKAD)), Task(key_of("LOF"))])
+    assert key_of(KNN) in file
+    assert key_of(RANKAD) not in file
+
+
+def test_runs_are_those_of_the_methods_and_sets_that_are_asked_for():
+    asked = accuracy.tasks(["fig2", "small"], 2, methods=["RankAD."], sets=["perp", "wilt, 30"])
+    assert [(task.key.set, task.key.method, task.key.seed) for task in asked] == [
+        *((law_experiments.FIG_2, RANKAD, seed) for seed in (0, 1)),
+        *(("wilt, 30 rows", RANKAD, seed) for seed in (0, 1)),
+    ]
+
+
+def test_the_laws_set_aside_run_only_when_they_are_named(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(accuracy, "run", lambda tasks, *_: asked.extend(tasks))
+    monkeypatch.setattr(experiments, "set_names", lambda: ["large"])
+    monkeypatch.setattr(accuracy.signal, "signal", lambda *_: None)
+    for arguments in ([], ["further"]):
+        where = ["--records", str(tmp_path / "records.json")]
+        monkeypatch.setattr(sys, "argv", ["accuracy.py", *arguments, *where])
+        asked.clear()
+        accuracy.main()
+        names = {task.key.experiment for task in asked}
+        assert ("further" in names) == bool(arguments)
+        assert len(names) == (1 if arguments else len(experiments.EXPERIMENTS) - 1)
+
+
+def test_level_sets_of_the_density_are_right():
+    rng = np.random.RandomState(0)
+    reference, fresh = NORMAL_1.sample(5_000, rng), NORMAL_1.sample(2_000, rng)
+    broad = level_sets.BroadSample.around(reference, 20_000, rng)
+    errors = level_sets.level_set_errors(
+        lambda x: np.exp(NORMAL_1.log_density(x)), NORMAL_1, reference, fresh, broad
+    )
+    assert set(errors.values()) == {0.0}
+    assert_allclose(broad.volume(np.abs(broad.points[:, 0]) < 1.0), 2.0, rtol=0.05)
+
+
+def test_level_sets_of_a_wrong_score_are_as_wrong_as_its_intervals():
+    rng = np.random.RandomState(0)
+    reference, fresh = NORMAL_1.sample(200_000, rng), NORMAL_1.sample(50_000, rng)
+    broad = level_sets.BroadSample.around(reference, 200_000, rng)
+    # Intervals about .5 instead of 0.
+    errors = level_sets.level_set_errors(
+        lambda x: -np.abs(x[:, 0] - 0.5), NORMAL_1, reference, fresh, broad
+    )
+    for share in level_sets.SHARES:
+        true = norm.ppf(0.5 + share / 2.0)
+        halves = np.linspace(0.0, 6.0, 60_001)  # of the interval about .5 with the same mass
+        found = halves[np.searchsorted(norm.cdf(0.5 + halves) - norm.cdf(0.5 - halves), share)]
+        ends = np.sort([-true, true, 0.5 - found, 0.5 + found])
+        mass = norm.cdf(ends[1]) - norm.cdf(ends[0]) + norm.cdf(ends[3]) - norm.cdf(ends[2])
+        volume = (ends[1] - ends[0] + ends[3] - ends[2]) / (2.0 * true)
+        assert_allclose(errors[f"mass_{100 * share:.0f}"], mass, rtol=0.1)
+        assert_allclose(errors[f"volume_{100 * share:.0f}"], volume, rtol=0.05)
+
+
+def test_a_volume_of_too_few_points_is_not_told():
+    rng = np.random.RandomState(0)
+    sample = NORMAL_1.sample(500, rng)
+    broad = level_sets.BroadSample.around(sample, 120, rng)
+    errors = level_sets.level_set_errors(lambda x: -x[:, 0], NORMAL_1, sample, sample, broad)
+    assert np.isnan(errors["volume_50"])
+    assert errors["mass_50"] > 0.0
+
+
+class HalfNormal:
+    """A law with an end: the density is 0 below it."""
+
+    n_features = 1
+
+    def sample(self, n, random_state=None):
+        return np.abs(NORMAL_1.sample(n, random_state))
+
+    def log_density(self, points):
+        with np.errstate(divide="ignore"):
+            return NORMAL_1.log_density(points) + np.log(2.0 * (points[:, 0] >= 0.0))
+
+
+@pytest.fixture
+def few_law_points(monkeypatch):
+    for name, n in (("N_LAW_TEST", 300), ("N_REFERENCE", 400), ("N_BROAD", 1_000)):
+        monkeypatch.setattr(law_experiments, name, n)
+    law_experiments.law_rows.cache_clear()
+    yield
+    law_experiments.law_rows.cache_clear()
+
+
+def test_a_law_is_measured_by_all_that_is_known_of_it(monkeypatch, few_law_points):
+    monkeypatch.setitem(law_experiments.FURTHER_LAWS, "half normal 1", HalfNormal())
+    found = {
+        method: experiments.measured(Task(key_of(method, "half normal 1, n = 200", 1, "further")))
+        for method in (KNN, law_experiments.BEST_K, law_experiments.TRUE_DENSITY)
+    }
+    bayes, best, knn = (found[m].measures for m in ("true density", "mean k-NN, best k", KNN))
+    assert (found[KNN].n_train, found[KNN].n_features) == (200, 1)
+    assert bayes["spearman"] == 1.0
+    assert all(bayes[f"{what}_{p}"] == 0.0 for what in ("mass", "volume") for p in (50, 90, 97))
+    assert bayes["auc_blurred"] > best["auc_blurred"] >= knn["auc_blurred"]
+    assert {"auc_uniform", "auc_cluster", "power_blurred"} < {*knn}
+    assert 0.0 < knn["mass_90"] < 0.2
+
+
+def test_a_set_is_measured_by_accuracy_false_alarms_and_costs(monkeypatch, rng):
+    split = one_class.Split(
+        rng.normal(size=(400, 2)), rng.normal(size=(300, 2)), 5.0 + rng.normal(size=(50, 2))
+    )
+    monkeypatch.setattr(experiments, "set_rows", lambda name, seed: experiments.Rows.of(split))
+    record = experiments.measured(Task(key_of(KNN)))
+    assert record.key == key_of(KNN)
+    assert record.measures["auc"] > 0.99
+    assert record.measures["n_centers"] == 400
+    assert 0.05 < record.measures["false_alarms_0.1"] < 0.2
+    assert record.measures["score_microseconds"] > 0.0
+
+
+@pytest.mark.parametrize(("share", "n_dirty"), [(0.0, 0), (0.05, 5), (0.5, 20)])
+def test_dirt_is_at_most_half_of_the_anomalies_and_does_not_test(share, n_dirty):
+    y = np.repeat([0, 1], [300, 40])
+    X = np.arange(340.0)[:, None]
+    split = one_class.dirty_split(X, y, seed=1, share=share, n_most=100)
+    assert len(split.train) == 100 + n_dirty
+    assert (split.train >= 300).sum() == n_dirty
+    assert (len(split.nominal), len(split.anomalies)) == (100, 40 - n_dirty)
+    everything = np.concatenate([split.train, split.nominal, split.anomalies])
+    assert len(np.unique(everything)) == len(everything)
+    clean = one_class.dirty_split(X, y, seed=1, share=0.0, n_most=100)
+    assert {*clean.train[:, 0]} == {*split.train[split.train < 300]}
+    assert (clean.nominal == split.nominal).all()
+
+
+def test_the_teacher_is_asked_for_the_rows_that_rankad_learns_from(rng):
+    rows = np.concatenate([rng.normal(size=(300, 2)), 40.0 + rng.normal(size=(4, 2))])
+    detector = RankAD(random_state=3).fit(rows)
+    part = methods.TrainingPart.of(rows, 3)
+    assert detector.n_outlying_ > 0
+    statistic = MeanNeighborDistance(detector.n_neighbors_)
+    assert_allclose(-statistic(part.points).mean(), detector.mean_neighbor_distance_)
+    assert_allclose(np.sort(detector.score_samples(part.held_out)), detector.reference_.scores)
+
+
+def test_with_one_random_state_the_detectors_hold_out_the_same_rows(rng):
+    rows = rng.normal(size=(200, 2))
+    part = methods.TrainingPart.of(rows, 5)
+    for detector in (RankAD(random_state=5), KLPE(n_neighbors=5, random_state=5)):
+        scores = np.sort(detector.fit(rows).score_samples(part.held_out))
+        assert_allclose(scores, detector.reference_.scores)
+
+
+def test_results_of_some_sets(of):
+    few = of["laws"].only(lambda record: record.n_features <= 2)
+    families = ("gauss", "two gaussians", "student")
+    assert few.sets == [f"{family} {d}" for d in (1, 2) for family in families]

@@ -23,7 +23,7 @@ from rankad.exceptions import (
     NoPairsError,
     UnresolvableAlphaError,
 )
-from rankad.selection import cross_validate
+from rankad.selection import cross_validate, rule_n_neighbors
 from rankad.statistics import STATISTICS, MeanNeighborDistance
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -620,3 +620,81 @@ def test_copies_without_distances_ask_for_sigma(rng):
         RankAD(sigma="cv", **params).fit(rows)
     assert RankAD(sigma="cv", sigmas=[1.0, 2.0], **params).fit(rows).sigma_ in (1.0, 2.0)
     assert RankAD(sigma=1.0, **params).fit(rows).mean_neighbor_distance_ == 0.0
+
+
+def test_neighbors_grow_with_the_rows_and_fall_with_the_columns(rng):
+    few, many = (RankAD(random_state=0).fit(rng.normal(size=(n, 2))) for n in (100, 1000))
+    assert few.n_neighbors_ == rule_n_neighbors(75 - few.n_outlying_, 2) < many.n_neighbors_
+    assert RankAD(random_state=0).fit(rng.normal(size=(100, 20))).n_neighbors_ == 5
+
+
+def test_neighbors_by_rule_are_no_more_than_there_are_without_a_warning(rng):
+    detector = RankAD(alpha=0.5, robust=False, random_state=0).fit(rng.normal(size=(5, 1)))
+    assert detector.n_neighbors_ == 2
+
+
+def test_ten_levels_follow_the_density_and_the_tail_does_not(rng):
+    nominal, new = rng.normal(size=(1000, 2)), rng.normal(size=(500, 2))
+    by_levels, by_tail = (
+        spearmanr(
+            RankAD(n_levels=n_levels, random_state=0).fit(nominal).score_samples(new),
+            -(new**2).sum(axis=1),
+        )[0]
+        for n_levels in (10, "tail")
+    )
+    assert by_levels > 0.93
+    assert by_levels > by_tail
+
+
+def test_a_wider_margin_of_the_anchor_lifts_the_data(nominal):
+    narrow, wide = (
+        RankAD(anchor_margin=margin, random_state=0).fit(nominal) for margin in (1.0, 8.0)
+    )
+    assert np.median(wide.score_samples(nominal)) > 6.0
+    spreads = [d.score_samples(nominal).std() / d.score_samples(nominal).mean()
+               for d in (narrow, wide)]
+    assert spreads[1] < spreads[0]
+
+
+def test_a_clump_of_dirt_does_not_train(nominal, rng):
+    clump = np.array([9.0, 9.0, 9.0]) + 0.01 * rng.normal(size=(6, 3))
+    rows = np.concatenate([nominal, clump])
+    robust, trusting = (
+        RankAD(robust=robust, calibration="train", random_state=0).fit(rows)
+        for robust in (True, False)
+    )
+    assert robust.n_outlying_ >= 6
+    assert trusting.n_outlying_ == 0
+    new_clump = np.array([9.0, 9.0, 9.0]) + 0.01 * rng.normal(size=(20, 3))
+    assert robust.score_samples(new_clump).max() < np.quantile(robust.score_samples(nominal), 0.05)
+    assert trusting.score_samples(new_clump).min() > trusting.score_samples([[5.0, 5.0, 5.0]])[0]
+
+
+def test_the_outward_step_is_the_expansions(nominal, new):
+    plain, moved = (
+        RankAD(outward=outward, random_state=0).fit(nominal) for outward in (0.0, 4.0)
+    )
+    assert moved.expansion_.outward == 4.0
+    assert_array_equal(plain.expansion_.weights, moved.expansion_.weights)
+    sums = plain.score_samples(new)
+    is_above = sums > 0.0
+    assert (moved.score_samples(new)[is_above] <= sums[is_above]).all()
+    assert_array_equal(moved.score_samples(new)[~is_above], sums[~is_above])
+    assert moved.p_values([[9e9, 0.0, 0.0]])[0] == 1 / (moved.reference_.size + 1)
+
+
+def test_the_outward_step_needs_an_anchor(nominal):
+    with pytest.raises(ValueError, match=r"outward=4.0 needs an anchor.*Set anchor above 0"):
+        RankAD(outward=4.0, anchor=0.0).fit(nominal)
+
+
+def test_very_many_rows_train_by_a_sample_and_all_held_out_ones_calibrate(
+    nominal, new, monkeypatch
+):
+    monkeypatch.setattr("rankad.detector._LEAST_SAMPLE", 50)
+    monkeypatch.setattr("rankad.detector._ROWS_PER_CENTER", 4)
+    detector = RankAD(n_centers=20, robust=False, random_state=0).fit(nominal)
+    assert detector.neighbor_search_.n_rows == 80
+    assert_allclose(detector.C_, 32 / 80)
+    assert detector.reference_.size == 60
+    assert detector.p_values(new).min() < 0.05

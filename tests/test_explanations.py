@@ -180,6 +180,29 @@ def test_gains_and_p_values_are_the_detectors_of_the_moved_row(setting):
         assert_array_equal(explanation.p_values_after[:, f], detector.p_values(moved))
 
 
+@pytest.mark.parametrize("setting", ["standard", "float32"])
+def test_an_outward_step_is_known_to_gains_and_p_values_not_to_gradients(setting):
+    detector, rows = copy(fitted(setting)), near_and_far_rows()
+    detector.expansion_ = replace(detector.expansion_, outward=0.0)
+    plain = explain(detector, rows)
+    detector.expansion_ = replace(detector.expansion_, outward=0.5)
+    explanation, scorer = explain(detector, rows), detector.scorer_
+    assert_array_equal(explanation.scores, scorer(rows))
+    assert_array_equal(explanation.p_values, scorer.p_values(rows))
+    assert (explanation.scores < plain.scores).any()
+    for f in range(3):
+        moved = rows.copy()
+        moved[:, f] = explanation.best_values[:, f]
+        assert_array_equal(explanation.gains[:, f], scorer(moved) - scorer(rows))
+        assert_array_equal(explanation.p_values_after[:, f], scorer.p_values(moved))
+    has_gained = explanation.gains > 0.0
+    assert has_gained.any()
+    assert_array_equal(explanation.best_values[~has_gained], rows[~has_gained])
+    are_the_same = has_gained & (plain.gains > 0.0)
+    assert_array_equal(explanation.best_values[are_the_same], plain.best_values[are_the_same])
+    assert_array_equal(explanation.gradients, plain.gradients)
+
+
 @pytest.mark.parametrize("setting", IN_FLOAT64)
 def test_gradients_match_finite_differences(setting):
     detector, rows = fitted(setting), near_and_far_rows()

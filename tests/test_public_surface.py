@@ -24,8 +24,8 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_the_parameters_are_these():
     names = (
-        "alpha statistic n_neighbors n_levels min_rank_gap pair_weight loss anchor C sigma Cs "
-        "sigmas cv n_centers scaler calibration calibration_size dtype tol max_iter n_jobs "
+        "alpha statistic n_neighbors n_levels min_rank_gap pair_weight loss anchor anchor_margin C "
+        "sigma Cs sigmas cv n_centers outward robust scaler calibration calibration_size dtype tol max_iter n_jobs "
         "random_state verbose"
     )
     assert set(rankad.RankAD().get_params()) == set(names.split())
@@ -63,12 +63,13 @@ MODULES = {
     "reproduce": "LEVELS Record RecordsError Reproduction ReproductionError Results TARGETS "
     "output_folder read_records reproduce",
     "selection": "CV_TOL CenterChoice CrossValidation PAPER_CS PAPER_RELATIVE_SIGMAS candidates "
-    "cross_validate paper_sigmas rule_C rule_sigma",
+    "cross_validate paper_sigmas rule_C rule_n_neighbors rule_sigma",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
     "minimize_along minimize_linear",
-    "statistics": "DimensionAdaptedDistance EpsilonNeighborhood GeodesicNeighborDistance "
-    "HalvedNeighborDistance KernelDensity KthNeighborDistance MeanNeighborDistance NeighborSearch "
-    "STATISTICS Statistic named_statistic neighbor_distances planned_search statistic_values",
+    "statistics": "BaggedNeighborDistance DimensionAdaptedDistance EpsilonNeighborhood "
+    "GeodesicNeighborDistance HalvedNeighborDistance KernelDensity KthNeighborDistance "
+    "MeanNeighborDistance NeighborSearch STATISTICS Statistic named_statistic neighbor_distances "
+    "planned_search statistic_values",
 }
 
 

@@ -91,7 +91,7 @@ def test_close_clusters_far_apart_lose_no_digits(rng):
 @ANCHORS
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_all_points_as_given_centers_give_the_same_ranker(anchor, loss, nominal, levels, rng):
-    preferences, problem = level_preferences(levels), RankSVM(anchor, loss, tol=1e-9)
+    preferences, problem = level_preferences(levels), RankSVM(anchor, loss=loss, tol=1e-9)
     on_points, on_centers = (
         fit_ranker(nominal, preferences, C=0.1, sigma=1.5, problem=problem, centers=centers)
         for centers in (None, nominal)

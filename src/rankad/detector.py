@@ -34,6 +34,7 @@ from rankad.selection import (
     cross_validate,
     paper_sigmas,
     rule_C,
+    rule_n_neighbors,
     rule_sigma,
 )
 from rankad.solvers import LOSSES, Solution
@@ -45,9 +46,14 @@ from rankad.statistics import (
     named_statistic,
     statistic_values,
 )
+from rankad.statistics.outlying import outlying
 
 #: Centers of n_centers="auto".
-AUTO_CENTERS = 400
+AUTO_CENTERS = 800
+
+#: Rows that train the ranker, for each center and at least: more hardly move so few weights.
+_ROWS_PER_CENTER = 250
+_LEAST_SAMPLE = 100_000
 
 #: With all rows as centers the ranker needs the full kernel matrix: 8 bytes n^2, in a few copies.
 MAX_KERNEL_ROWS = 20_000
@@ -74,13 +80,15 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         leave-one-out density ("kernel_density"), distances along a neighbor graph ("geodesic_knn")
         or for the local dimension ("dimension_adapted_knn"); or any callable from rows to values,
         higher = more nominal (see `rankad.statistics`).
-    n_neighbors : int, default=5
-        Neighbors K in a statistic given by name, and in the rule for sigma; lowered, with a
-        warning, where there are not that many rows.
-    n_levels : int, "tail" or None, default="tail"
-        Levels that the ranks are quantized to; rows are preferred to those of lower levels. "tail"
-        makes two, the least nominal tenth of the rows and all others; a number m makes m equal ones
-        (the paper has 3); None gives every distinct rank its own.
+    n_neighbors : int or "auto", default="auto"
+        Neighbors K in a statistic given by name, and in the rule for sigma. "auto" is
+        ``n^(4 / (d + 4))`` for n training rows of d columns, at least 5: the rate at which neighbor
+        distances estimate a density best. A number is lowered, with a warning, where there are not
+        that many rows.
+    n_levels : int, "tail" or None, default=10
+        Levels that the ranks are quantized to; rows are preferred to those of lower levels. A
+        number m makes m equal ones (the paper has 3); "tail" makes two, the least nominal tenth of
+        the rows and all others; None gives every distinct rank its own.
     min_rank_gap : float, optional
         Prefer rows whose ranks, between 0 and 1, are larger by at least this, instead of levels
         (``n_levels`` is then not used).
@@ -89,10 +97,14 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         eq. (8). By default 1. Needs a number of levels, at most 100.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Loss of a preference pair; "hinge" is the paper's equation, and slower to solve.
-    anchor : float, default=30.0
+    anchor : float, default=1.0
         Weight of a virtual point at infinity that every training row must outrank, in units of all
         other pairs together. It makes far points anomalous, and brings the far field of `scorer_`.
         0 is the paper: a point far from all data may then get a middling rank.
+    anchor_margin : float, default=8.0
+        How far above infinity the training rows are to score, in units of the step between two
+        levels. The wider, the less the levels count: gaps between dense clusters are found better,
+        and the order within the bulk follows the density less.
     C : float, "rule" or "cv", default="rule"
         Weight of the loss. The rule is 32 / n.
     sigma : float, "rule" or "cv", default="rule"
@@ -107,8 +119,20 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     n_centers : int, "auto" or None, default="auto"
         Most centers of the kernel, and so the cost of scoring. Where there are more training rows,
         k-means chooses the centers and training takes time and memory linear in the rows; "auto"
-        is 400. Where the kernel is so wide that fewer do, fewer are kept. None takes all training
-        rows, up to 20,000, as candidates; those in no active pair drop out.
+        is 800. Where the kernel is so wide that fewer do, fewer are kept. None takes all training
+        rows, up to 20,000, as candidates; those in no active pair drop out. More than 250 rows a
+        center, and more than 100,000, are too many to be worth it: a random sample trains.
+    outward : float, default=0.0
+        Judge a row a little further out than it is: its score is multiplied by
+        ``exp(-outward |v|^2 / sigma^2)``, v its distance from the weighted mean of the centers
+        around it. Rows beside their neighbors, not among them, then score lower. 4 is a good value
+        where gaps matter; scoring takes longer (see `KernelExpansion`).
+    robust : bool, default=True
+        Leave out of training what lies far from all other training rows and so may be dirt: rows
+        whose mean distance to the nearest of 16 random rows is, on a log scale, more than four
+        robust standard deviations above the median. They still calibrate. A small nominal group far
+        from all others (fewer than one row in 16 or so) is taken for dirt, too: set it to False
+        where there are such, and the rows are clean.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"
@@ -130,8 +154,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int, optional
         Threads for cross-validation, the neighbor search, and scoring large batches.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows, the folds, the centers, and the rows that stand for all where they
-        are very many (see `neighbor_search_`).
+        Draws the held-out rows, the folds, the subsamples of ``robust``, the centers, and the rows
+        that stand for all where they are very many (see `neighbor_search_`).
     verbose : bool or int, default=False
         Report progress: to the logger "rankad", or on standard error if nobody listens there, on a
         terminal as a bar.
@@ -161,7 +185,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Mean distance of the scaled training rows to their K nearest others; where those are very
         many, to the K nearest of a random sample, as `neighbor_search_` says.
     n_neighbors_ : int
-        Neighbors used, after lowering.
+        Neighbors used.
+    n_outlying_ : int
+        Training rows that were left out as outlying; 0 unless ``robust``.
     neighbor_search_ : NeighborSearch or None
         How the statistic sought neighbors: by k-d tree or brute force, and among all rows or, where
         those are very many, a random sample. None for a callable that is not of
@@ -187,18 +213,21 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "statistic": [StrOptions(set(STATISTICS)), callable],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_levels": [Interval(Integral, 2, None, closed="left"), StrOptions({"tail"}), None],
         "min_rank_gap": [Interval(Real, 0, 1, closed="neither"), None],
         "pair_weight": [callable, None],
         "loss": [StrOptions(set(LOSSES))],
         "anchor": [Interval(Real, 0, None, closed="left")],
+        "anchor_margin": [Interval(Real, 0, None, closed="neither")],
         "C": [StrOptions({"rule", "cv"}), Interval(Real, 0, None, closed="neither")],
         "sigma": [StrOptions({"rule", "cv"}), Interval(Real, 0, None, closed="neither")],
         "Cs": ["array-like", None],
         "sigmas": ["array-like", None],
         "cv": ["cv_object"],
         "n_centers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
+        "outward": [Interval(Real, 0, None, closed="left")],
+        "robust": ["boolean"],
         "scaler": SCALER_CONSTRAINT,
         "calibration": [StrOptions(set(CALIBRATIONS))],
         "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
@@ -215,18 +244,21 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         *,
         alpha: float = 0.05,
         statistic: str | Statistic = "mean_knn",
-        n_neighbors: int = 5,
-        n_levels: int | Literal["tail"] | None = "tail",
+        n_neighbors: int | Literal["auto"] = "auto",
+        n_levels: int | Literal["tail"] | None = 10,
         min_rank_gap: float | None = None,
         pair_weight: PairWeight | None = None,
         loss: str = "squared_hinge",
-        anchor: float = 30.0,
+        anchor: float = 1.0,
+        anchor_margin: float = 8.0,
         C: float | Literal["rule", "cv"] = "rule",
         sigma: float | Literal["rule", "cv"] = "rule",
         Cs: ArrayLike | None = None,
         sigmas: ArrayLike | None = None,
         cv: Any = 4,
         n_centers: int | Literal["auto"] | None = "auto",
+        outward: float = 0.0,
+        robust: bool = True,
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.25,
@@ -245,12 +277,15 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self.pair_weight = pair_weight
         self.loss = loss
         self.anchor = anchor
+        self.anchor_margin = anchor_margin
         self.C = C
         self.sigma = sigma
         self.Cs = Cs
         self.sigmas = sigmas
         self.cv = cv
         self.n_centers = n_centers
+        self.outward = outward
+        self.robust = robust
         self.scaler = scaler
         self.calibration = calibration
         self.calibration_size = calibration_size
@@ -270,16 +305,19 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         hinge of the routine that the paper used; ``loss="hinge"`` is that of its equation.
 
         >>> RankAD.as_published(random_state=0)
-        RankAD(C='cv', anchor=0.0, calibration='train', n_centers=None, n_levels=3,
-               n_neighbors=10, random_state=0, scaler=None, sigma='cv')
+        RankAD(C='cv', anchor=0.0, anchor_margin=1.0, calibration='train',
+               n_centers=None, n_levels=3, n_neighbors=10, random_state=0, robust=False,
+               scaler=None, sigma='cv')
         """
         published: dict[str, Any] = {
             "n_neighbors": 10,
             "n_levels": 3,
             "anchor": 0.0,
+            "anchor_margin": 1.0,
             "C": "cv",
             "sigma": "cv",
             "n_centers": None,
+            "robust": False,
             "scaler": None,
             "calibration": "train",
         }
@@ -288,9 +326,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
         self._require_memory(len(rows))
         self.scaler_ = fitted_scaler(self.scaler, rows)
-        points = scaled(self.scaler_, rows)
+        points = self._training_points(scaled(self.scaler_, rows), rng)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
-        statistic = self._statistic(len(points), rng)
+        statistic = self._statistic(*points.shape, rng)
         self.neighbor_search_ = _planned_search(statistic, points)
         values = statistic_values(statistic, points)
         scheme = PreferenceScheme(self.n_levels, self.min_rank_gap, self.pair_weight)
@@ -299,7 +337,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.statistic != "mean_knn":
             values = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)(points)
         self.mean_neighbor_distance_ = -float(values.mean())
-        problem = RankSVM(self.anchor, self.loss, self.tol, self.max_iter)
+        problem = RankSVM(self.anchor, self.anchor_margin, self.loss, self.tol, self.max_iter)
         centers = self._centers(points, rng)
         self.C_, self.sigma_ = self._choose(points, centers, statistic, scheme, problem, rng)
         logger.info("training the ranker at C=%.4g, sigma=%.4g", self.C_, self.sigma_)
@@ -312,6 +350,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self.pruning_error_ = 0.0
         if self.n_centers is not None:
             expansion, self.pruning_error_ = pruned(ranker, problem, points)
+        if self.outward > 0.0:
+            expansion = replace(expansion, outward=float(self.outward))
         columns = shift_and_scale(self.scaler_, rows.shape[1])
         self.expansion_ = expansion if columns is None else expansion.on_columns(*columns)
 
@@ -352,14 +392,34 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             "smaller C or sigma, or scaled columns, make float32 safer."
         )
 
-    def _statistic(self, n: int, rng: np.random.RandomState) -> Statistic:
-        self.n_neighbors_ = min(self.n_neighbors, n - 1)
+    def _training_points(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray:
+        """The points to train on: not more than are worth it, and none that are outlying."""
+        if self.outward > 0.0 and self.anchor == 0.0:
+            raise ValueError(
+                f"outward={self.outward} needs an anchor: without one scores have no zero, and "
+                "cannot shrink towards it. Set anchor above 0, or outward to 0."
+            )
+        n_most = max(_ROWS_PER_CENTER * min(self._most_centers, len(points)), _LEAST_SAMPLE)
+        if len(points) > n_most:
+            logger.info("training on %d of %d rows, drawn at random", n_most, len(points))
+            points = points[np.sort(rng.choice(len(points), int(n_most), replace=False))]
+        self.n_outlying_ = 0
+        if not self.robust:
+            return points
+        is_outlying = outlying(points, self.n_jobs, rng.randint(2**31 - 1))
+        self.n_outlying_ = int(is_outlying.sum())
+        logger.info("%d of %d rows are outlying: left out", self.n_outlying_, len(points))
+        return points[~is_outlying]
+
+    def _statistic(self, n: int, n_features: int, rng: np.random.RandomState) -> Statistic:
+        n_asked = rule_n_neighbors(n, n_features) if self.n_neighbors == "auto" else self.n_neighbors
+        self.n_neighbors_ = min(n_asked, n - 1)
         if isinstance(self.statistic, type):
             name = self.statistic.__name__
             raise TypeError(f"statistic must be an instance, {name}(), not the class {name}.")
         if callable(self.statistic):
             return self.statistic
-        if self.n_neighbors_ < self.n_neighbors:
+        if self.n_neighbors_ < n_asked and self.n_neighbors != "auto":
             warn_user(
                 f"n_neighbors={self.n_neighbors} lowered to {self.n_neighbors_}: "
                 f"there are only {n} training rows."

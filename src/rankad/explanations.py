@@ -75,7 +75,8 @@ class Explanation:
     p_values_after : array of shape (n_samples, n_features)
         The p-value that the row would then have.
     gradients : array of shape (n_samples, n_features)
-        Derivative of the score by that feature.
+        Derivative of the score by that feature: of the kernel sum (or the far field), without the
+        outward step of an expansion that has one.
     nearest : array of shape (n_samples, n_nearest)
         Which nominal rows (or centers of the detector's expansion) are nearest, nearest first.
     nearest_distances : array of shape (n_samples, n_nearest)
@@ -131,7 +132,8 @@ def explain(
 
     A feature's nominal values are those of the centers of the detector's expansion. All of them are
     tried by the closed form of the kernel sum; the best one of each feature is then scored by the
-    detector itself, so that gains and p-values are what it would say of the moved row.
+    detector itself, with the outward step if its expansion has one, so that gains and p-values are
+    what it would say of the moved row.
 
     Where no single feature brings the p-value up, the row is anomalous in several together; its
     nearest nominal rows then tell more.

@@ -1,11 +1,13 @@
 """Preferences -> RankSVM -> kernel expansion: learning to rank, eq. (9)."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from rankad._threads import one_thread_each
 from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
 from rankad.exceptions import ConvergenceWarning
@@ -31,6 +33,9 @@ from rankad.solvers import (
 )
 from rankad.statistics.neighbors import distinct_rows
 
+#: Up to so many points a product with the kernel matrix is worth no second thread.
+_FEW_POINTS = 2_000
+
 #: How much of the spread of the scores pruning may change any of them.
 _PRUNING_TOLERANCE = 0.01
 
@@ -39,11 +44,13 @@ _PRUNING_TOLERANCE = 0.01
 class RankSVM:
     """The problem to solve for given preferences: its loss, and how tightly to solve it.
 
-    With ``anchor=0``, the paper, coefficients sum to zero and the kernel can be centered, which
+    ``anchor`` is the weight of the point at infinity, in units of all other pairs together, and
+    ``anchor_margin`` how far above it the data are to lie, in units of the step between levels. With ``anchor=0``, the paper, coefficients sum to zero and the kernel can be centered, which
     keeps its digits at a wide sigma; with an anchor, the far field continues it.
     """
 
-    anchor: float = 30.0
+    anchor: float = 1.0
+    anchor_margin: float = 8.0
     loss: str = "squared_hinge"
     tol: float = 1e-6
     max_iter: int = 100
@@ -63,7 +70,7 @@ class RankSVM:
 
     def loss_of(self, preferences: Preferences) -> Loss:
         """The loss of these preferences."""
-        return LOSSES[self.loss](preferences, self.anchor)
+        return LOSSES[self.loss](preferences, self.anchor, self.anchor_margin)
 
     def solved(
         self,
@@ -144,7 +151,9 @@ def _fit_on_points(
     points: FloatArray, preferences: Preferences, *, C: float, sigma: float, problem: RankSVM
 ) -> Ranker:
     gram = problem.gram(distances_between(points, points), sigma, overwrite=True)
-    solution = problem.solved(preferences, gram, C)
+    # Threads beside other busy processes wait for one another longer than a small product takes.
+    with one_thread_each() if len(points) <= _FEW_POINTS else nullcontext():
+        solution = problem.solved(preferences, gram, C)
     is_support = solution.coefficients != 0.0
     support = distinct_rows(points[is_support])
     weights = np.zeros(len(support.rows))

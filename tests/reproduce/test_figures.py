@@ -52,7 +52,7 @@ def test_fig_1_compares_four_scores_with_the_true_density():
     figure = figures.fig_1()
     assert len(figure.axes) == 4
     for ax in figure.axes:
-        true, learned = ax.collections
+        _, learned, true = ax.collections  # the first is the filling
         assert len(true.levels) == len(learned.levels) == 5
 
 
@@ -81,7 +81,7 @@ def test_rates_of_zero_are_drawn_at_the_edge(table_2_records):
 
 
 def test_level_sets_hold_the_shares_they_are_drawn_for():
-    true, learned = figures.fig_1().axes[3].collections
+    _, learned, true = figures.fig_1().axes[3].collections
     law = datasets.two_gaussians(2, random_state=0).nominal_law
     fresh = law.log_density(law.sample(5_000, random_state=1))
     shares = [(fresh >= level).mean() for level in true.levels]

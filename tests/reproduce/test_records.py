@@ -2,12 +2,14 @@
 
 import errno
 import json
+from dataclasses import dataclass, replace
 
 import pytest
 from made_records import make_record
 
 from rankad.reproduce import RecordsError, read_records
-from rankad.reproduce.records import RecordFile
+from rankad.reproduce.records import Key, RecordFile
+from rankad.reproduce.runner import run
 
 
 def test_a_record_is_on_the_disk_when_it_was_added(tmp_path, key):
@@ -75,3 +77,33 @@ def test_other_files_are_refused_and_left_alone(tmp_path, content):
     with pytest.raises(RecordsError):
         RecordFile.open(path, "full")
     assert path.read_text(encoding="latin-1") == content
+
+
+@dataclass(frozen=True)
+class Other:
+    """Records of another kind."""
+
+    key: Key
+    figures: dict[str, float]
+
+    def __post_init__(self):
+        object.__setattr__(self, "key", Key(*self.key))  # of a file it is a list
+
+
+def test_records_may_be_of_another_kind(tmp_path, key):
+    path = tmp_path / "records.json"
+    records = [Other(key._replace(seed=seed), {"auc": 0.5}) for seed in range(2)]
+    for record in records:
+        RecordFile.open(path, "other", Other).add(record)
+    assert read_records(path, Other) == records
+    assert RecordFile.open(path, "other", Other).records([key]) == records[:1]
+    with pytest.raises(RecordsError, match="unexpected keyword"):
+        read_records(path)
+
+
+def test_runs_may_be_measured_in_another_way(tmp_path, key):
+    file = RecordFile.open(tmp_path / "records.json", "other", Other)
+    tasks = [Other(key._replace(seed=seed), {}) for seed in range(3)]
+    file.add(tasks[1])
+    records = run(tasks, file, 1, lambda task: replace(task, figures={"seed": task.key.seed}))
+    assert [record.figures for record in records] == [{"seed": 0}, {}, {"seed": 2}]

@@ -45,6 +45,18 @@ def test_the_minimum_is_that_of_the_kernel_solver(loss, C, features, rng):
     assert_allclose(linear.scores, kernel.scores, atol=1e-3 * np.abs(kernel.scores).max())
 
 
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_a_factorization_takes_over_where_conjugate_gradients_are_slow(
+    loss, features, rng, monkeypatch
+):
+    problem = LOSSES[loss](preferences_of("levels", rng), 1.0)
+    by_gradients = minimize_linear(problem, features, 0.01, tol=1e-8)
+    monkeypatch.setattr("rankad.solvers.linear._MAX_CG_ITERATIONS", 1)
+    by_factor = minimize_linear(problem, features, 0.01, tol=1e-8)
+    assert_allclose(by_factor.objective, by_gradients.objective, rtol=1e-8)
+    assert_allclose(by_factor.scores, by_gradients.scores, atol=1e-4)
+
+
 def test_at_the_minimum_the_gradient_vanishes(features, rng):
     problem = PairwiseSquaredHinge(preferences_of("levels", rng), 1.0)
     solution = minimize_linear(problem, features, 0.01, tol=1e-9)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -121,6 +123,22 @@ def test_the_hinge_reaches_the_optimum_of_its_dual(anchor, C, relative_sigma, rn
     solution = minimize(loss, gram, C)
     plain_gram = gram + 1.0 if loss.is_shift_invariant else gram
     optimum = oracles.hinge_optimum(plain_gram, levels, C, anchor)
+    assert abs(solution.objective - optimum) <= 1e-5 * optimum
+
+
+@pytest.mark.parametrize("C", [0.01, 0.1])
+@pytest.mark.parametrize(
+    ("make_loss", "optimum_of"),
+    [
+        (PairwiseSquaredHinge, oracles.primal_optimum),
+        (PairwiseHinge, oracles.hinge_optimum),
+    ],
+    ids=["squared hinge", "hinge"],
+)
+def test_the_optimum_is_reached_with_a_wide_margin_of_the_anchor(make_loss, optimum_of, C, rng):
+    loss, gram, levels = problem(rng, 60, 1.0, make_loss=make_loss)
+    solution = minimize(replace(loss, anchor_margin=8.0), gram, C)
+    optimum = optimum_of(gram, levels, C, 1.0, anchor_margin=8.0)
     assert abs(solution.objective - optimum) <= 1e-5 * optimum
 
 

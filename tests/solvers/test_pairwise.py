@@ -35,24 +35,24 @@ schemes = st.sampled_from(
 def problems(draw, values=(ordinary, tied, extreme, ordinary | extreme)):
     scores = np.array(draw(st.lists(draw(st.sampled_from(values)), min_size=1, max_size=25)))
     levels = draw(st.lists(st.integers(1, 9), min_size=len(scores), max_size=len(scores)))
-    anchor = draw(st.sampled_from([0.0, 0.1, 1.0, 30.0]))
+    anchor = draw(st.sampled_from([(0.0, 1.0), (0.1, 8.0), (1.0, 1.0), (30.0, 0.5)]))
     return scores, draw(schemes)(np.array(levels)), anchor
 
 
 def explicit(hinge, scores, preferences, anchor):
     weights = oracles.pair_weights(preferences)
-    anchor_weight = anchor * sum(weights.values()) / len(scores)
-    return oracles.pairwise_loss(hinge, scores, weights, anchor_weight)
+    anchor_weight = anchor[0] * sum(weights.values()) / len(scores)
+    return oracles.pairwise_loss(hinge, scores, weights, anchor_weight, anchor[1])
 
 
 @given(problems())
 def test_value_and_gradient_match_explicit_pairs_at_any_magnitude(problem):
     scores, preferences, anchor = problem
-    local = PairwiseSquaredHinge(preferences, anchor).at(scores)
+    local = PairwiseSquaredHinge(preferences, *anchor).at(scores)
     value, gradient, hessian = explicit(oracles.squared_hinge, scores, preferences, anchor)
     assert_allclose(local.value, value, rtol=1e-11)
     # A gradient is a difference of sums of one sign each: compare on the scale of those.
-    scale = (1.0 + anchor) * preferences.total_weight * (1.0 + np.abs(scores).max())
+    scale = (1.0 + anchor[0]) * preferences.total_weight * (1.0 + np.abs(scores).max())
     assert_allclose(local.gradient, gradient, rtol=1e-11, atol=1e-13 * scale)
     assert_array_equal(local.is_active, np.abs(hessian).sum(axis=1) > 0)
 
@@ -61,7 +61,7 @@ def test_value_and_gradient_match_explicit_pairs_at_any_magnitude(problem):
 @given(problems(values=(ordinary, tied)))
 def test_every_loss_matches_explicit_pairs(make_loss, hinge, problem):
     scores, preferences, anchor = problem
-    local = make_loss(preferences, anchor).at(scores)
+    local = make_loss(preferences, *anchor).at(scores)
     value, gradient, _ = explicit(hinge, scores, preferences, anchor)
     assert_allclose(local.value, value, rtol=1e-9, atol=1e-9)
     assert_allclose(local.gradient, gradient, rtol=1e-9, atol=1e-8)
@@ -80,7 +80,7 @@ def test_hessian_products_match_the_explicit_hessian(make_loss, hinge, problem, 
     scores = scores + 1e-3 * rng.normal(size=len(scores))
     vectors = rng.normal(size=len(scores) if n_columns is None else (len(scores), n_columns))
     _, _, hessian = explicit(hinge, scores, preferences, anchor)
-    product = make_loss(preferences, anchor).at(scores).hessian_product(vectors)
+    product = make_loss(preferences, *anchor).at(scores).hessian_product(vectors)
     assert product.shape == vectors.shape
     assert_allclose(product, hessian @ vectors, rtol=1e-9, atol=1e-8)
 
@@ -90,7 +90,7 @@ def test_hessian_products_match_the_explicit_hessian(make_loss, hinge, problem, 
 @given(problem=problems(values=(ordinary, tied)))
 def test_the_active_rows_alone_multiply_as_all_rows_do(make_loss, hinge, dtype, problem):
     scores, preferences, anchor = problem
-    local = make_loss(preferences, anchor).at(scores)
+    local = make_loss(preferences, *anchor).at(scores)
     rows = np.flatnonzero(local.is_active)
     hessian = local.hessian_product(np.eye(len(scores)))
     part = local.hessian_product(np.eye(rows.size, dtype=dtype), rows)
@@ -100,10 +100,10 @@ def test_the_active_rows_alone_multiply_as_all_rows_do(make_loss, hinge, dtype, 
 
 
 @LOSSES
-@pytest.mark.parametrize("anchor", [0.0, 1.0])
+@pytest.mark.parametrize("anchor", [(0.0, 1.0), (1.0, 1.0), (1.0, 4.0)])
 def test_gradient_and_hessian_are_derivatives(make_loss, hinge, anchor, rng):
     scores, direction = 0.7 * rng.normal(size=50), rng.normal(size=50)
-    loss = make_loss(level_preferences(rng.integers(1, 4, size=50)), anchor)
+    loss = make_loss(level_preferences(rng.integers(1, 4, size=50)), *anchor)
     h = 1e-6
     ahead, behind = loss.at(scores + h * direction), loss.at(scores - h * direction)
     local = loss.at(scores)
@@ -136,3 +136,9 @@ def test_the_anchor_weighs_as_much_as_all_pairs_together(rng):
     preferences = level_preferences(rng.integers(1, 4, size=30))
     at_zero = PairwiseSquaredHinge(preferences, anchor=1.0).at(np.zeros(30))
     assert_allclose(at_zero.value, 2 * preferences.total_weight)
+
+
+def test_a_wider_margin_of_the_anchor_weighs_its_square(rng):
+    preferences = level_preferences(rng.integers(1, 4, size=30))
+    at_zero = PairwiseSquaredHinge(preferences, anchor=1.0, anchor_margin=3.0).at(np.zeros(30))
+    assert_allclose(at_zero.value, (1 + 9) * preferences.total_weight)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from rankad.statistics.brute_force import BruteForce, _Screen
+from rankad.statistics.brute_force import BruteForce, _Screen, _select
 
 
 def normal(rng):
@@ -80,7 +80,7 @@ CLOUDS = pytest.mark.parametrize(
 
 
 @CLOUDS
-@pytest.mark.parametrize("n_nearest", [1, 10, 40])
+@pytest.mark.parametrize("n_nearest", [1, 10, 40, 200])
 def test_distances_match_the_obvious_loop(cloud, n_nearest, rng):
     rows = cloud(rng)
     indices, distances = BruteForce(rows, n_nearest)(rows)
@@ -90,13 +90,25 @@ def test_distances_match_the_obvious_loop(cloud, n_nearest, rng):
     assert_allclose(distances, np.sqrt((differences**2).sum(axis=2)), rtol=1e-14)
 
 
-@pytest.mark.parametrize("n_nearest", [1, 10, 40, 500])
+@pytest.mark.parametrize("n_nearest", [1, 10, 40, 200, 500])
 def test_equal_distances_are_in_the_order_of_the_indices(n_nearest, rng):
     rows = grid(rng)  # whole numbers: sums of squares are exact in any order
     indices, distances = BruteForce(rows, n_nearest)(rows)
     expected = oracles.nearest_rows(rows, rows, n_nearest)
     assert_array_equal(distances, expected[1])
     assert_array_equal(indices, expected[0])
+
+
+@pytest.mark.parametrize("n_nearest", [64, 65, 200])
+@pytest.mark.parametrize("cloud", [grid, duplicated, normal], ids=lambda cloud: cloud.__name__)
+def test_many_of_many_rows_are_screened_and_sorted(cloud, n_nearest, rng):
+    rows = np.round(np.concatenate([cloud(rng) for _ in range(4)]))  # whole numbers, so they tie
+    search = BruteForce(rows, n_nearest)
+    assert search._coarse is not None
+    queries = rows[rng.choice(len(rows), 50, replace=False)]
+    expected = oracles.nearest_rows(rows, queries, n_nearest)
+    for found, wanted in zip(search(queries), expected, strict=True):
+        assert_array_equal(found, wanted)
 
 
 @CLOUDS
@@ -111,12 +123,26 @@ def test_a_query_has_the_same_result_in_every_batch(cloud, rng):
 
 
 @CLOUDS
-def test_screens_leave_what_a_complete_sort_finds(cloud, rng):
-    rows = cloud(rng)
-    screened, complete = BruteForce(rows, 10), BruteForce(rows, 10)
+@pytest.mark.parametrize("n_nearest", [10, 100])
+def test_screens_leave_what_a_complete_sort_finds(cloud, n_nearest, rng):
+    rows = np.concatenate([cloud(rng) for _ in range(1 + n_nearest // 25)])
+    screened, complete = BruteForce(rows, n_nearest), BruteForce(rows, n_nearest)
     complete._coarse = None
-    for found, expected in zip(screened(rows), complete(rows), strict=True):
+    for found, expected in zip(screened(rows[:300]), complete(rows[:300]), strict=True):
         assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_nearest", [3, 70, 150])
+@pytest.mark.parametrize("scale", [1.0, 1e-160, 1e160])
+def test_selection_is_a_stable_sort(n_nearest, scale, rng):
+    candidates = np.sort(rng.choice(1_000, 400, replace=False))
+    squares = scale * rng.integers(0, 150, size=400)
+    found = np.zeros((2, n_nearest), dtype=np.int64), np.zeros((2, n_nearest))
+    squares[rng.choice(400, 5)] = np.inf
+    _select(candidates, squares, 1, *found)
+    order = np.argsort(squares, kind="stable")[:n_nearest]
+    assert_array_equal(found[0][1], candidates[order])
+    assert_array_equal(found[1][1], squares[order])
 
 
 def test_many_candidates_go_through_the_finer_screen(rng):

@@ -8,7 +8,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from rankad.statistics import MeanNeighborDistance, neighbor_distances
-from rankad.statistics.neighbors import distinct_rows
+from rankad.statistics.neighbors import (
+    distinct_rows,
+    of_neighbor_distances,
+    repeat_sorted,
+    row_means,
+)
 
 SEARCHES = pytest.mark.parametrize(
     ("n_features", "method"),
@@ -49,6 +54,61 @@ def test_copies_are_neighbors_and_self_is_not(n_features, method, seed, n, n_val
     with searching_by(method):
         distances = neighbor_distances(points, n_neighbors)
     assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors), atol=1e-12)
+
+
+@SEARCHES
+@pytest.mark.parametrize("n_neighbors", [200, 349])
+@pytest.mark.parametrize("n_distinct", [1, 40, 250, 350])
+def test_many_neighbors_match_the_obvious_loop(n_features, method, n_neighbors, n_distinct, rng):
+    distinct = rng.normal(size=(n_distinct, n_features))
+    points = distinct[rng.permutation(np.arange(350) % n_distinct)]
+    with searching_by(method):
+        distances = neighbor_distances(points, n_neighbors)
+        to_reference = neighbor_distances(points[:30] + 0.1, n_neighbors, points)
+    assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors), atol=1e-14)
+    expected = oracles.neighbor_distances(points[:30] + 0.1, n_neighbors, points)
+    assert_allclose(to_reference, expected)
+
+
+@SEARCHES
+def test_many_neighbors_tie(n_features, method, rng):
+    points = rng.integers(0, 4, size=(300, n_features)).astype(float)
+    with searching_by(method):
+        distances = neighbor_distances(points, 200)
+    assert_array_equal(distances, oracles.neighbor_distances(points, 200))
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30), most_copies=st.integers(1, 5))
+def test_distances_are_repeated_as_often_as_rows_occur(seed, n, most_copies):
+    rng = np.random.default_rng(seed)
+    multiplicities = rng.integers(0, most_copies + 1, size=(7, n))
+    multiplicities[:, -1] += most_copies
+    distances = np.sort(rng.normal(size=(7, n)), axis=1)
+    n_wanted = int(rng.integers(1, multiplicities.sum(axis=1).min() + 1))
+    expected = [
+        np.repeat(row, counts)[:n_wanted]
+        for row, counts in zip(distances, multiplicities, strict=True)
+    ]
+    assert_array_equal(repeat_sorted(distances, multiplicities, n_wanted), expected)
+
+
+@SEARCHES
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_functions_of_neighbor_distances_go_chunk_by_chunk(
+    n_features, method, n_jobs, rng, monkeypatch
+):
+    points = rng.integers(0, 9, size=(50, n_features)).astype(float)
+    with searching_by(method):
+        expected = row_means(neighbor_distances(points, 40))
+        monkeypatch.setattr("rankad.statistics.search._CHUNK_NEIGHBORS", 200)
+        lengths = []
+
+        def means(nearest):
+            lengths.append(len(nearest))
+            return row_means(nearest)
+
+        assert_array_equal(of_neighbor_distances(means, points, 40, None, n_jobs), expected)
+    assert max(lengths) <= 200 // min(41, len(np.unique(points, axis=0)))
 
 
 @SEARCHES

@@ -9,6 +9,7 @@ from sklearn.metrics import roc_auc_score
 import oracles
 from rankad.statistics import (
     STATISTICS,
+    BaggedNeighborDistance,
     DimensionAdaptedDistance,
     EpsilonNeighborhood,
     GeodesicNeighborDistance,
@@ -21,6 +22,16 @@ from rankad.statistics import (
 from rankad.statistics.epsilon_neighborhood import _typical_radius
 
 K = 6
+
+
+def bagged_oracle(statistic):
+    def values(points, reference):
+        subsamples = statistic._subsamples(len(points if reference is None else reference))
+        return oracles.bagged_neighbor_distance(points, subsamples, reference)
+
+    return statistic, values
+
+
 PAIRS = [
     (MeanNeighborDistance(K), lambda p, r: -oracles.neighbor_distances(p, K, r).mean(axis=1)),
     (KthNeighborDistance(K), lambda p, r: oracles.kth_neighbor_distance(p, K, r)),
@@ -46,6 +57,9 @@ PAIRS = [
         lambda p, r: oracles.geodesic_neighbor_distance(p, K, 3, r),
     ),
     (DimensionAdaptedDistance(K), lambda p, r: oracles.dimension_adapted(p, K, r)),
+    bagged_oracle(BaggedNeighborDistance(n_subsamples=9, subsample_size=5, random_state=3)),
+    bagged_oracle(BaggedNeighborDistance(n_subsamples=40, subsample_size=1)),
+    bagged_oracle(BaggedNeighborDistance(n_subsamples=3, subsample_size=1_000)),
 ]
 STATISTICS_AND_ORACLES = pytest.mark.parametrize(
     ("statistic", "oracle"), PAIRS, ids=lambda value: type(value).__name__
@@ -85,10 +99,9 @@ def test_every_statistic_survives_duplicates_and_few_points(name):
 
 
 @NAMES
-@pytest.mark.parametrize("name_of_other", ["halved_knn"])
-def test_equal_rows_get_equal_values(name, name_of_other, rng):
-    if name == name_of_other:
-        pytest.skip("random halves put equal rows among different others")
+def test_equal_rows_get_equal_values(name, rng):
+    if name in ("halved_knn", "bagged_knn"):
+        pytest.skip("random halves and subsamples put equal rows among different others")
     points = rng.normal(size=(40, 2))[rng.integers(0, 40, size=120)]
     values = named_statistic(name, n_neighbors=5)(points)
     for row in np.unique(points, axis=0):
@@ -237,9 +250,61 @@ def test_ties_of_counts_stay_ties_of_counts_at_radius_zero():
     assert values[0] > values[300] > values[304]
 
 
+@pytest.mark.parametrize("n", [2, 3, 4, 31, 32, 500])
+def test_subsamples_are_distinct_rows_and_at_most_half_of_them(n):
+    drawn = BaggedNeighborDistance(n_subsamples=50)._subsamples(n)
+    assert drawn.shape == (50, min(16, n // 2))
+    assert all(len({*rows}) == len(rows) for rows in drawn)
+    assert drawn.min() >= 0
+    assert drawn.max() < n
+    assert_array_equal(drawn, BaggedNeighborDistance(n_subsamples=50)._subsamples(n))
+
+
+def test_subsamples_are_drawn_by_the_random_state(rng):
+    points = rng.normal(size=(100, 3))
+    first, again, other = (BaggedNeighborDistance(random_state=s)(points) for s in (1, 1, 2))
+    assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_bagged_distances_go_chunk_by_chunk(n_jobs, rng, monkeypatch):
+    points = rng.normal(size=(100, 4))
+    together = BaggedNeighborDistance()(points)
+    monkeypatch.setattr("rankad.statistics.search._CHUNK_QUERIES", 7)
+    assert_array_equal(BaggedNeighborDistance(n_jobs=n_jobs)(points), together)
+
+
+def test_copies_count_in_subsamples_and_the_row_itself_does_not():
+    pairs = np.repeat(np.arange(4.0)[:, None], 2, axis=0)
+    everything = BaggedNeighborDistance(n_subsamples=200, subsample_size=4)
+    assert (everything(pairs) > -1.0).all()  # a copy is there about every other time
+    apart = 10.0 * np.arange(8.0)[:, None]
+    assert (everything(apart) <= -10.0).all()
+
+
+def test_a_row_alone_in_all_subsamples_is_measured_among_all():
+    points = np.array([[0.0], [1.0], [5.0]])
+    statistic = BaggedNeighborDistance(n_subsamples=1, subsample_size=1)
+    drawn = statistic._subsamples(3).item()
+    values = statistic(points)
+    assert values[drawn] == -[1.0, 1.0, 4.0][drawn]
+    assert_allclose(np.delete(values, drawn), -np.abs(np.delete(points, drawn) - points[drawn]))
+
+
+def test_a_clump_of_anomalies_stays_anomalous_to_bagged_distances(rng):
+    clump = 6.0 + 0.01 * rng.normal(size=(20, 5))
+    points = np.concatenate([rng.normal(size=(980, 5)), clump])
+    is_nominal = np.arange(1_000) < 980
+    assert roc_auc_score(is_nominal, BaggedNeighborDistance()(points)) > 0.99
+    assert roc_auc_score(is_nominal, MeanNeighborDistance(5)(points)) < 0.01
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: BaggedNeighborDistance(n_subsamples=0), "n_subsamples must be positive"),
+        (lambda: BaggedNeighborDistance(subsample_size=0), "subsample_size must be positive"),
         (lambda: HalvedNeighborDistance(n_halvings=-1), "n_halvings must not be negative"),
         (lambda: KernelDensity(bandwidth=0.0), "bandwidth must be positive"),
         (lambda: EpsilonNeighborhood(radius=-1.0), "radius must not be negative"),

@@ -10,6 +10,7 @@ factor. A kernel smaller than ``2^-cutoff`` counts as 0, exactly; so blocks of c
 out of reach can be skipped without changing a bit of the sum.
 """
 
+from math import exp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,8 @@ class Model(NamedTuple):
     ``weights``, ``lower`` and ``upper`` are those of `CenterBlocks`, ``powers`` the
     `power_constants`. Exponents beyond ``cutoff`` are taken as ``dead``, where the kernel is 0.
     ``shift`` (1, or None for nothing) is subtracted from each kernel. Where even the nearest
-    center's exponent exceeds ``far`` the score is ``floor - slope * exponent``.
+    center's exponent exceeds ``far`` the score is ``floor - slope * exponent``; elsewhere it is the
+    sum, or unless ``outward`` is None, what an outward step leaves of it.
     """
 
     offset: FloatArray
@@ -61,6 +63,7 @@ class Model(NamedTuple):
     far: Any
     floor: Any
     slope: Any
+    outward: Any
 
 
 @compiled
@@ -72,15 +75,21 @@ def fill_scores(scores: FloatArray, rows: FloatArray, model: Model) -> None:
     """
     live = np.arange(model.weights.size // lanes_in(model.weights))
     one, other = np.empty((2, rows.shape[1]), dtype=model.weights.dtype)
+    terms = _room_for_terms(model)
+    other_terms = _room_for_terms(model)
     n_paired = 0 if model.lower.size else rows.shape[0] - rows.shape[0] % 2
     for i in range(0, n_paired, 2):
         one_has_nan = _place(one, rows[i], model)
         other_has_nan = _place(other, rows[i + 1], model)
-        pair = _pair_of_kernel_sums(one, other, model)
-        scores[i] = _finished(one_has_nan, sum_of(pair[0]), least_of(pair[1]), model)
-        scores[i + 1] = _finished(other_has_nan, sum_of(pair[2]), least_of(pair[3]), model)
+        pair = _pair_of_kernel_sums(one, other, terms, other_terms, model)
+        total, exponent = sum_of(pair[0]), least_of(pair[1])
+        scores[i] = _finished(one_has_nan, total, exponent, one, terms, live, live.size, model)
+        total, exponent = sum_of(pair[2]), least_of(pair[3])
+        scores[i + 1] = _finished(
+            other_has_nan, total, exponent, other, other_terms, live, live.size, model
+        )
     for i in range(n_paired, rows.shape[0]):
-        scores[i] = _score(rows[i], one, live, model)
+        scores[i] = _score(rows[i], one, terms, live, model)
 
 
 @compiled
@@ -88,7 +97,8 @@ def score_of(row: FloatArray, model: Model) -> Any:
     """Score of one row; NaN if there is NaN in it."""
     coordinates = np.empty(row.size, dtype=model.weights.dtype)
     live = np.arange(model.weights.size // lanes_in(model.weights))
-    return _score(row, coordinates, live, model)
+    terms = _room_for_terms(model)
+    return _score(row, coordinates, terms, live, model)
 
 
 @compiled
@@ -124,16 +134,18 @@ def fill_kernels(
 
 
 @inlined
-def _score(row: FloatArray, coordinates: FloatArray, live: IntArray, model: Model) -> Any:
+def _score(
+    row: FloatArray, coordinates: FloatArray, terms: FloatArray, live: IntArray, model: Model
+) -> Any:
     has_nan = _place(coordinates, row, model)
     n_live = live.size
     if model.lower.size:
         n_live = _live_blocks(live, coordinates, model)
-    total, nearest = _kernel_sum(coordinates, live, n_live, model)
+    total, nearest = _kernel_sum(coordinates, terms, live, n_live, model)
     exponent = least_of(nearest)
     if exponent > model.far and n_live < live.size:
         exponent = _nearest(coordinates, model.centers)
-    return _finished(has_nan, sum_of(total), exponent, model)
+    return _finished(has_nan, sum_of(total), exponent, coordinates, terms, live, n_live, model)
 
 
 @inlined
@@ -148,28 +160,90 @@ def _place(coordinates: FloatArray, row: FloatArray, model: Model) -> bool:
 
 
 @inlined
-def _finished(has_nan: bool, total: Any, exponent: Any, model: Model) -> Any:
-    """The score, from the kernel sum and the nearest center's exponent."""
-    score = total if exponent <= model.far else model.floor - model.slope * exponent
-    return model.weights.dtype.type(np.nan) if has_nan else score
+def _finished(
+    has_nan: bool,
+    total: Any,
+    exponent: Any,
+    coordinates: FloatArray,
+    terms: FloatArray,
+    live: IntArray,
+    n_live: int,
+    model: Model,
+) -> Any:
+    """The score, from the kernel sum, its terms, and the nearest center's exponent."""
+    if has_nan:
+        return model.weights.dtype.type(np.nan)
+    if exponent > model.far:
+        return model.floor - model.slope * exponent
+    return _after_outward_step(
+        total, coordinates, terms, live, n_live, model.centers, model.outward
+    )
+
+
+@compiled
+def _after_outward_step(
+    total: Any,
+    coordinates: FloatArray,
+    terms: FloatArray,
+    live: IntArray,
+    n_live: int,
+    centers: FloatArray,
+    outward: Any,
+) -> Any:
+    """``total exp(-outward |v|^2)`` where the total is positive; elsewhere the total as it is.
+
+    ``v = sum_j terms_j (x - c_j) / total``: a sum of differences, so that nothing cancels. It is
+    divided, squared and multiplied in float64, whatever the arithmetic of the expansion: there
+    ``outward`` is neither 0 nor infinite, and an infinite square leaves 0 of the total, not NaN.
+    """
+    if outward is None:  # known to the compiler, which drops the rest
+        return total
+    if not total > 0:
+        return total
+    squares, lanes = 0.0, lanes_in(centers)
+    for k in range(coordinates.size):
+        x, shift = splat(coordinates[k]), splat(coordinates.dtype.type(0))
+        for index in range(n_live):
+            position = (live[index] * coordinates.size + k) * lanes
+            step = difference(x, loaded(centers, position))
+            shift = multiply_add(loaded(terms, index * lanes), step, shift)
+        squares += (np.float64(sum_of(shift)) / np.float64(total)) ** 2
+    return coordinates.dtype.type(total * exp(-outward * squares))
 
 
 @inlined
-def _kernel_sum(coordinates: FloatArray, live: IntArray, n_live: int, model: Model) -> Any:
-    """Sum of the kernels of the live blocks, lane by lane, and the smallest exponents."""
+def _room_for_terms(model: Model) -> FloatArray:
+    """Where to keep the terms of a kernel sum; without an outward step nothing is written there."""
+    return model.weights if model.outward is None else np.empty_like(model.weights)
+
+
+@inlined
+def _kernel_sum(
+    coordinates: FloatArray, terms: FloatArray, live: IntArray, n_live: int, model: Model
+) -> Any:
+    """Sum of the kernels of the live blocks, lane by lane, and the smallest exponents.
+
+    An outward step needs the terms of the sum: they are kept in ``terms``.
+    """
     weights, lanes = model.weights, lanes_in(model.weights)
-    total, nearest = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
+    zero, infinity = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
+    total, nearest = zero, infinity
     for index in range(n_live):
         first = live[index] * lanes
         exponents = _exponents(coordinates, model.centers, first)
         nearest = smaller(exponents, nearest)
-        total = multiply_add(loaded(weights, first), _kernels(exponents, model), total)
+        weight, kernels = loaded(weights, first), _kernels(exponents, model)
+        total = multiply_add(weight, kernels, total)
+        if model.outward is not None:
+            store(terms, index * lanes, multiply_add(weight, kernels, zero))
     return total, nearest
 
 
 @inlined
-def _pair_of_kernel_sums(one: FloatArray, other: FloatArray, model: Model) -> Any:
-    """Sums and smallest exponents of two rows over all blocks."""
+def _pair_of_kernel_sums(
+    one: FloatArray, other: FloatArray, terms: FloatArray, other_terms: FloatArray, model: Model
+) -> Any:
+    """Sums and smallest exponents of two rows over all blocks; as `_kernel_sum` of each."""
     centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
     zero, infinity = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
     total_of_one, nearest_to_one = zero, infinity
@@ -189,8 +263,12 @@ def _pair_of_kernel_sums(one: FloatArray, other: FloatArray, model: Model) -> An
         nearest_to_one = smaller(from_one, nearest_to_one)
         nearest_to_other = smaller(from_other, nearest_to_other)
         weight = loaded(weights, first)
-        total_of_one = multiply_add(weight, _kernels(from_one, model), total_of_one)
-        total_of_other = multiply_add(weight, _kernels(from_other, model), total_of_other)
+        kernels, other_kernels = _kernels(from_one, model), _kernels(from_other, model)
+        total_of_one = multiply_add(weight, kernels, total_of_one)
+        total_of_other = multiply_add(weight, other_kernels, total_of_other)
+        if model.outward is not None:
+            store(terms, first, multiply_add(weight, kernels, zero))
+            store(other_terms, first, multiply_add(weight, other_kernels, zero))
     return total_of_one, nearest_to_one, total_of_other, nearest_to_other
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 import joblib
 
@@ -35,6 +35,18 @@ class Key(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.method} on {self.set} ({self.columns} columns), run {self.seed}"
+
+
+class Keyed(Protocol):
+    """What has a key: a run to be made, or the record of one."""
+
+    @property
+    def key(self) -> Key:
+        """What it is of."""
+
+
+#: A kind of records: a frozen dataclass of what JSON can hold.
+Kind = TypeVar("Kind", bound=Keyed)
 
 
 @dataclass(frozen=True)
@@ -92,29 +104,39 @@ class Record:
     warnings: list[str] = field(default_factory=list)
     roc: list[float] | None = None
 
+    def __post_init__(self) -> None:
+        float(self.auc)  # of a file that somebody has changed it may be anything
+
     @property
     def key(self) -> Key:
         """What it is a record of."""
         return Key(self.experiment, self.set, self.columns, self.method, self.seed)
 
 
-class RecordFile:
+class RecordFile(Generic[Kind]):
     """Records in a file that is at every moment whole, so that a stopped run can go on."""
 
     def __init__(
         self,
         path: Path,
         protocol: str,
-        records: Iterable[Record] = (),
+        records: Iterable[Kind] = (),
         environment: dict[str, Any] | None = None,
     ) -> None:
         self.path = path
         self.protocol = protocol
         self.environment = _environment() if environment is None else environment
         self._records = {record.key: record for record in records}
+        self._lines = {key: _line(record) for key, record in self._records.items()}
 
+    @overload
     @classmethod
-    def open(cls, path: Path, protocol: str) -> Self:
+    def open(cls, path: Path, protocol: str) -> "RecordFile[Record]": ...
+    @overload
+    @classmethod
+    def open(cls, path: Path, protocol: str, kind: type[Kind]) -> "RecordFile[Kind]": ...
+    @classmethod
+    def open(cls, path: Path, protocol: str, kind: type[Any] = Record) -> "RecordFile[Any]":
         """Go on with the file's records, or begin where there is none.
 
         Raises
@@ -133,7 +155,7 @@ class RecordFile:
                     f"{path} holds records of {what} {theirs!r}, not {ours!r}: they do not mix. "
                     "Give another output folder, or delete that file."
                 )
-        return cls(path, protocol, _records(path, content), content.get("environment"))
+        return cls(path, protocol, _records(path, content, kind), content.get("environment"))
 
     def __len__(self) -> int:
         return len(self._records)
@@ -141,14 +163,14 @@ class RecordFile:
     def __contains__(self, key: Key) -> bool:
         return key in self._records
 
-    def records(self, keys: Iterable[Key]) -> list[Record]:
+    def records(self, keys: Iterable[Key]) -> list[Kind]:
         """Those of the keys that have been measured."""
         return [self._records[key] for key in keys if key in self._records]
 
-    def add(self, record: Record) -> None:
+    def add(self, record: Kind) -> None:
         """Keep a record: when this returns, it is on the disk."""
         self._records[record.key] = record
-        lines = ",\n".join(json.dumps(asdict(one)) for one in self._records.values())
+        self._lines[record.key] = _line(record)
         head = {
             "format": _FORMAT,
             "version": __version__,
@@ -156,14 +178,24 @@ class RecordFile:
             "protocol": self.protocol,
             "environment": self.environment,
         }
+        lines = ",\n".join(self._lines.values())
         text = json.dumps(head)[:-1] + ', "records": [\n' + lines + "\n]}\n"
         with replacing(self.path) as file:
             file.write(text.encode())
 
 
-def read_records(path: Path | str) -> list[Record]:
+@overload
+def read_records(path: Path | str) -> list[Record]: ...
+@overload
+def read_records(path: Path | str, kind: type[Kind]) -> list[Kind]: ...
+def read_records(path: Path | str, kind: type[Any] = Record) -> list[Any]:
     """The records of a file, whatever their protocol."""
-    return _records(Path(path), _content(Path(path)))
+    return _records(Path(path), _content(Path(path)), kind)
+
+
+def _line(record: Any) -> str:
+    """The record as it stands in the file."""
+    return json.dumps(asdict(record))
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -176,13 +208,12 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-def _records(path: Path, content: dict[str, Any]) -> list[Record]:
+def _records(path: Path, content: dict[str, Any], kind: type[Kind]) -> list[Kind]:
     entries: Sequence[dict[str, Any]] = content.get("records", [])
     try:
-        records = [Record(**entry) for entry in entries]
+        records = [kind(**entry) for entry in entries]
         for record in records:
             hash(record.key)
-            float(record.auc)
     except (TypeError, ValueError) as error:
         raise RecordsError(_no_records(path, str(error))) from error
     return records

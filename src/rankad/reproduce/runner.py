@@ -1,35 +1,49 @@
 """Runs that have not been made yet, made in processes of one thread each, and kept one by one."""
 
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from typing import Any, TypeVar
 
 import joblib
 
 from rankad._progress import track
 from rankad.reproduce.errors import ReproductionError
-from rankad.reproduce.measure import Task, measured
-from rankad.reproduce.records import Record, RecordFile
+from rankad.reproduce.measure import measured
+from rankad.reproduce.records import Keyed, Kind, RecordFile
+
+Task = TypeVar("Task", bound=Keyed)
 
 
-def run(tasks: Sequence[Task], file: RecordFile, n_jobs: int | None) -> list[Record]:
-    """Make the runs that the file does not hold, and return the records of all."""
+def run(
+    tasks: Sequence[Task],
+    file: RecordFile[Kind],
+    n_jobs: int | None,
+    measure: Callable[[Task], Kind] | None = None,
+) -> list[Kind]:
+    """Make the runs that the file does not hold, and return the records of all.
+
+    ``measure`` makes one, by default as a reproduction does.
+    """
     missing = [task for task in tasks if task.key not in file]
+    made = _in_processes(measured if measure is None else measure, missing, n_jobs)
     # Closed at once, by an exception or Ctrl-C: the processes end with it. joblib then warns that
     # what they were at is lost, which tells nobody anything.
-    with warnings.catch_warnings(), closing(_in_processes(missing, n_jobs)) as records:
+    with warnings.catch_warnings(), closing(made) as records:
         warnings.filterwarnings("ignore", ".*still being processed by the workers", UserWarning)
         for record in track(records, len(missing), "runs"):
             file.add(record)
     return file.records(task.key for task in tasks)
 
 
-def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record]:
+def _in_processes(
+    measure: Callable[[Any], Any], tasks: Sequence[Keyed], n_jobs: int | None
+) -> Generator[Any]:
     """Records as they come."""
     n_processes = min(joblib.effective_n_jobs(n_jobs), max(len(tasks), 1))
     if n_processes == 1:
-        yield from map(measured, tasks)
+        yield from map(measure, tasks)
         return
     # One thread of BLAS and OpenMP in each process: seconds are comparable, and cores not shared.
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
@@ -37,7 +51,7 @@ def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record
             n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         try:
-            with closing(parallel(joblib.delayed(measured)(task) for task in tasks)) as records:
+            with closing(parallel(joblib.delayed(measure)(task) for task in tasks)) as records:
                 yield from records
         except BrokenProcessPool as error:
             raise ReproductionError(

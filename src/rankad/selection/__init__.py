@@ -7,6 +7,7 @@ from rankad.selection.rules import (
     candidates,
     paper_sigmas,
     rule_C,
+    rule_n_neighbors,
     rule_sigma,
 )
 
@@ -20,5 +21,6 @@ __all__ = [
     "cross_validate",
     "paper_sigmas",
     "rule_C",
+    "rule_n_neighbors",
     "rule_sigma",
 ]

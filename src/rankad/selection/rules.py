@@ -1,4 +1,4 @@
-"""The rule for C and sigma, and the paper's grid of them."""
+"""The rules for neighbors, C and sigma, and the paper's grid of the latter two."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +8,20 @@ from rankad._typing import FloatArray
 #: The paper's grid: 13 values of C, and 21 widths in units of the mean neighbor distance D_K.
 PAPER_CS = (*(float(f"{digit}e{power}") for power in range(-3, 3) for digit in (1, 3)), 1000.0)
 PAPER_RELATIVE_SIGMAS = tuple(2.0**power for power in range(-10, 11))
+
+
+def rule_n_neighbors(n: int, n_features: int) -> int:
+    """``K = n^(4 / (d + 4))``, at least 5: the rate at which neighbor distances rank best.
+
+    The error of a density estimated from K of n neighbors has a part that falls with K, the noise,
+    and one that grows with the distance they reach, ``(K / n)^(2 / d)``, the bias; they balance at
+    this rate. D_K then shrinks like ``n^(-1 / (d + 4))``, the best rate of a kernel's width, so
+    that sigma needs no rule of its own. From ten columns on K is mostly 5.
+
+    >>> [rule_n_neighbors(1500, d) for d in (1, 2, 3, 5, 10, 30)]
+    [347, 131, 65, 26, 8, 5]
+    """
+    return max(5, round(n ** (4.0 / (n_features + 4))))
 
 
 def rule_C(n: int) -> float:

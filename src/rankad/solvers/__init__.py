@@ -23,7 +23,7 @@ __all__ = [
     "minimize_linear",
 ]
 
-#: The losses that can be asked for by name: each takes the preferences and the anchor.
+#: The losses that can be asked for by name: each takes the preferences, the anchor and its margin.
 LOSSES: Final[dict[str, Callable[..., Loss]]] = {
     "squared_hinge": PairwiseSquaredHinge,
     "hinge": PairwiseHinge,

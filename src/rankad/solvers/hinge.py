@@ -35,6 +35,7 @@ class PairwiseHinge:
 
     preferences: Preferences
     anchor: float = 0.0
+    anchor_margin: float = 1.0
     width: float = _WIDTHS[-1]
 
     @property
@@ -60,7 +61,9 @@ class PairwiseHinge:
         )
 
     def _squared(self, shift: float) -> PairwiseSquaredHinge:
-        return PairwiseSquaredHinge(self.preferences, self.anchor, margin=1.0 + shift)
+        return PairwiseSquaredHinge(
+            self.preferences, self.anchor, self.anchor_margin + shift, margin=1.0 + shift
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,17 @@ Minimize over w, with scores f = Z w,
     J(w) = 1/2 |w|^2 + C loss(f).
 
 Z has one row for each point and r columns. With z and H the gradient and the Hessian of the loss,
-J has the gradient ``w + C Z'z``, and Newton's direction solves ``(I + C Z'HZ) d = -gradient``. The
-matrix is only r by r: up to some tens of thousands of points it is formed, in O(n r^2), and
-factorized.
+J has the gradient ``w + C Z'z``, and Newton's direction solves ``(I + C Z'HZ) d = -gradient``. That
+is done by conjugate gradients, O(n r) each. Some tens of them suffice unless C is large; where they
+do not, the matrix, only r by r, is formed in O(n r^2) for each block of pairs, and factorized.
 
-With more points, it is formed of a sample of them only. That makes a preconditioner so good that a
-few conjugate gradients, O(n r) each, solve the equations of all; and the minimum of the sample is
-the start. So a solve is a handful of passes over Z, however many points there are.
+With very many points each pass over Z takes long. There the matrix is formed of a sample of the
+points, which makes so good a preconditioner that a few conjugate gradients solve the equations of
+all; and the minimum of the sample is the start. So a solve is a handful of passes over Z.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 
@@ -35,7 +36,8 @@ _SAMPLE = 20_000
 #: The minimum of the sample is only a start.
 _SAMPLE_TOL = 1e-3
 
-_MAX_CG_ITERATIONS = 100
+#: Conjugate gradients before the matrix is factorized instead, or the direction taken as it is.
+_MAX_CG_ITERATIONS = 300
 
 
 def minimize_linear(
@@ -65,7 +67,10 @@ def minimize_linear(
     for stage in loss.stages:
         if sample is not None:
             sample = sample.of(stage)
-        solution = _minimize_stage(stage, features, sample, C, w, tol, max_iter)
+        # Products with so few rows are short: threads beside other busy processes would wait for
+        # one another for longer than the product takes.
+        with one_thread_each() if sample is None else nullcontext():
+            solution = _minimize_stage(stage, features, sample, C, w, tol, max_iter)
         w, n_iter = solution.coefficients, n_iter + solution.n_iter
     return replace(solution, n_iter=n_iter)
 
@@ -84,6 +89,11 @@ class _Sample:
         loss, factor = stage.sampled(self.rows)
         return replace(self, loss=loss, factor=factor)
 
+    def preconditioner(self, scores: FloatArray, C: float) -> LinearOperator:
+        """Solves Newton's equations of the sample, which are nearly those of all points."""
+        hessian = self.loss.at(scores[self.rows]).projected_hessian(self.features)
+        return LinearOperator(hessian.shape, _solver(hessian, self.factor * C), dtype=np.float64)
+
 
 def _minimize_stage(
     loss: Loss,
@@ -95,6 +105,7 @@ def _minimize_stage(
     max_iter: int,
 ) -> Solution:
     status, first_norm, least_norm, least_objective = Status.MAX_ITER, 0.0, inf, inf
+    is_exact = False
     scores = features @ w
     local = loss.at(scores)
     for n_iter in range(max_iter + 1):
@@ -111,13 +122,15 @@ def _minimize_stage(
             status = Status.CONVERGED
             break
         if gradient_norm >= least_norm and objective >= least_objective:
-            status = Status.STALLED
-            break
+            if is_exact or sample is not None:
+                status = Status.STALLED
+                break
+            is_exact = True  # rounding in the conjugate gradients may be what is in the way
         least_norm = min(gradient_norm, least_norm)
         least_objective = min(objective, least_objective)
         if n_iter == max_iter:
             break
-        forcing = min(0.1, sqrt(gradient_norm / first_norm))
+        forcing = 0.0 if is_exact else min(0.1, sqrt(gradient_norm / first_norm))
         direction = _direction(local, features, sample, C, scores, gradient, forcing)
         direction_scores = features @ direction
         step, local = least_along(
@@ -129,10 +142,8 @@ def _minimize_stage(
             linear=float(w @ direction),
             quadratic=float(direction @ direction),
         )
-        if step == 0.0:
-            status = Status.STALLED
-            break
-        w, scores = w + step * direction, scores + step * direction_scores
+        if step > 0.0:
+            w, scores = w + step * direction, scores + step * direction_scores
     return Solution(
         coefficients=w,
         warm_start=w,
@@ -154,13 +165,44 @@ def _direction(
     gradient: FloatArray,
     forcing: float,
 ) -> FloatArray:
-    """Newton's direction: exact, or up to ``forcing`` where there is a sample."""
+    """Newton's direction to a relative residual of ``forcing``, exact for 0.
+
+    NaN where rounding leaves none.
+    """
     try:
-        if sample is None:
+        with np.errstate(all="ignore"):
+            direction = _by_conjugate_gradients(
+                local, features, sample, C, scores, gradient, forcing
+            )
+        if direction is None:
             return -_solver(local.projected_hessian(features), C)(gradient)
-        return _conjugate_gradients(local, features, sample, C, scores, gradient, forcing)
     except np.linalg.LinAlgError:  # not positive definite, by rounding: no direction
         return np.full_like(gradient, np.nan)
+    return direction
+
+
+def _by_conjugate_gradients(
+    local: LossAt,
+    features: FloatArray,
+    sample: _Sample | None,
+    C: float,
+    scores: FloatArray,
+    gradient: FloatArray,
+    forcing: float,
+) -> FloatArray | None:
+    """Newton's direction; None where it is to be had by a factorization only."""
+    if forcing == 0.0:
+        return None
+    size = (len(gradient), len(gradient))
+    hessian = LinearOperator(
+        size, lambda v: v + C * (local.hessian_product(features @ v) @ features), dtype=np.float64
+    )
+    preconditioner = None if sample is None else sample.preconditioner(scores, C)
+    direction, n_unsolved = cg(
+        hessian, -gradient, rtol=forcing, M=preconditioner, maxiter=_MAX_CG_ITERATIONS
+    )
+    is_solved = n_unsolved == 0 and np.isfinite(direction).all()
+    return np.asarray(direction) if is_solved or sample is not None else None
 
 
 def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]:
@@ -170,27 +212,3 @@ def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]
     with one_thread_each():  # beside other busy processes, more wait for one another for seconds
         factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
     return lambda right_side: np.asarray(scipy.linalg.cho_solve(factor, right_side))
-
-
-def _conjugate_gradients(
-    local: LossAt,
-    features: FloatArray,
-    sample: _Sample,
-    C: float,
-    scores: FloatArray,
-    gradient: FloatArray,
-    forcing: float,
-) -> FloatArray:
-    """Newton's direction to a relative residual of ``forcing``, preconditioned by the sample."""
-    sample_hessian = sample.loss.at(scores[sample.rows]).projected_hessian(sample.features)
-    size = (len(gradient), len(gradient))
-    hessian = LinearOperator(
-        size, lambda v: v + C * (local.hessian_product(features @ v) @ features), dtype=np.float64
-    )
-    preconditioner = LinearOperator(
-        size, _solver(sample_hessian, sample.factor * C), dtype=np.float64
-    )
-    direction, _ = cg(
-        hessian, -gradient, rtol=forcing, M=preconditioner, maxiter=_MAX_CG_ITERATIONS
-    )
-    return np.asarray(direction)

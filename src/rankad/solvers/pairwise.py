@@ -2,11 +2,16 @@
 
 With ``L`` a hinge, the loss of the scores f is
 
-    sum over pairs (i, j) of w_ij L(f_i - f_j)  +  a sum_i L(f_i - 0).
+    sum over pairs (i, j) of w_ij L(f_i - f_j)  +  a sum_i L_M(f_i - 0).
 
 The last sum is the *anchor*: one virtual point at infinity, where every Gaussian kernel is 0, that
 each training point must outrank. With ``a = anchor |P| / n``, |P| the total weight of the pairs,
 its n pairs weigh ``anchor`` times as much as all others together. ``anchor=0`` is the paper's loss.
+
+``L_M`` is the same hinge with its own margin M, the ``anchor_margin``. Levels lie a margin of 1
+apart, so ten of them make g range over ten units. Where the anchor has a margin of 1, too, a gap
+beside a dense cluster then outranks the thin parts of the data. With a wider one the data are a
+plateau of height M, and the levels are steps on it.
 
 Take the squared hinge with margin t, ``max(0, t - (f_i - f_j))^2``, and one block of pairs: all of
 its upper points i with all of its lower points j. A pair is active where ``f_j > u_i = f_i - t``.
@@ -38,6 +43,8 @@ from rankad.solvers.projection import MANY_BLOCKS, Blocks, by_columns, projected
 class PairwiseSquaredHinge:
     """``L(t) = max(0, margin - t)^2`` over preference pairs, with the anchor at infinity.
 
+    The anchor's pairs have a margin of their own, ``anchor_margin``.
+
     >>> from rankad.preferences import level_preferences
     >>> loss = PairwiseSquaredHinge(level_preferences(np.array([1, 2])))
     >>> at_zero = loss.at(np.array([0.0, 0.0]))
@@ -47,6 +54,7 @@ class PairwiseSquaredHinge:
 
     preferences: Preferences
     anchor: float = 0.0
+    anchor_margin: float = 1.0
     margin: float = 1.0
 
     @property
@@ -75,7 +83,7 @@ class PairwiseSquaredHinge:
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         sweep = Sweep.of(self.preferences, scores, self.margin)
         value, gradient, partner_weights = sweep.sums()
-        shortfall = np.maximum(self.margin - scores, 0.0)
+        shortfall = np.maximum(self.anchor_margin - scores, 0.0)
         return PairwiseSquaredHingeAt(
             value=float(value + self.anchor_weight * (shortfall @ shortfall)),
             gradient=gradient - 2.0 * self.anchor_weight * shortfall,

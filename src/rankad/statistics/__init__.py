@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final
 
+from rankad.statistics.bagged_neighbor_distance import BaggedNeighborDistance
 from rankad.statistics.dimension_adapted import DimensionAdaptedDistance
 from rankad.statistics.epsilon_neighborhood import EpsilonNeighborhood
 from rankad.statistics.geodesic import GeodesicNeighborDistance
@@ -17,6 +18,7 @@ from rankad.statistics.search import NeighborSearch, planned_search
 
 __all__ = [
     "STATISTICS",
+    "BaggedNeighborDistance",
     "DimensionAdaptedDistance",
     "EpsilonNeighborhood",
     "GeodesicNeighborDistance",
@@ -41,6 +43,7 @@ STATISTICS: Final[dict[str, Callable[..., Statistic]]] = {
     "kernel_density": KernelDensity,
     "geodesic_knn": GeodesicNeighborDistance,
     "dimension_adapted_knn": DimensionAdaptedDistance,
+    "bagged_knn": BaggedNeighborDistance,
 }
 
 

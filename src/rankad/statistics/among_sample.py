@@ -1,6 +1,8 @@
 """What all statistics share: among very many rows, a random sample of them stands for all."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,8 +17,12 @@ class SampledStatistic(ABC):
     The sample depends on ``random_state`` and on the number of rows alone, so training points and
     new ones are measured among the same rows. A row of the sample is measured among the others of
     it, never against itself; copies of it are its neighbors.
+
+    Neighbors are fewer in proportion: K among n rows lie as far away as K s/n among s of them. So a
+    statistic among a sample is that among all rows, less exact.
     """
 
+    n_neighbors: int
     random_state: int | None
 
     def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
@@ -26,18 +32,23 @@ class SampledStatistic(ABC):
         if search.among_all:
             return self._values(points, reference)
         sample = sampled_rows(search, self.random_state)
+        among_sample = self._with_neighbors(search.n_sought)
         if reference is not None:
-            return self._values(points, reference[sample])
+            return among_sample._values(points, reference[sample])
         others = np.ones(len(points), dtype=bool)
         others[sample] = False
         values = np.empty(len(points))
-        values[sample] = self._values(points[sample], None)
-        values[others] = self._values(points[others], points[sample])
+        values[sample] = among_sample._values(points[sample], None)
+        values[others] = among_sample._values(points[others], points[sample])
         return values
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
         """How neighbors are sought among so many rows."""
-        return planned_search(n_rows, n_features)
+        return planned_search(n_rows, n_features, n_neighbors=self.n_neighbors)
+
+    def _with_neighbors(self, n_neighbors: int) -> Self:
+        """The same statistic of so many neighbors."""
+        return cast("Self", replace(cast("Any", self), n_neighbors=n_neighbors))
 
     @abstractmethod
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:

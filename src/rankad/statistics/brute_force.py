@@ -34,8 +34,10 @@ _LANES_PER_NEIGHBOR = 8
 #: Most steps in search of that bound; about eight are taken where no row is far out.
 _BISECTIONS = 32
 
-#: Up to so many candidates are sorted by comparing each with each.
+#: Up to so many candidates are sorted by comparing each with each; up to so many nearest are kept
+#: in order while the candidates pass, which takes a step for each of them.
 _FEW = 32
+_SOME = 64
 
 #: Lower bounds that are compared with the cutoff together; divides the lanes.
 _GROUP = 48
@@ -79,7 +81,7 @@ class BruteForce:
             )
             if remaining.size:
                 remaining = self._by_screen(self._fine, len(self.rows), queries, remaining, *found)
-        self._by_sorting(queries, remaining, indices, squares)
+        _nearest_of_all(self.rows, queries, remaining, indices, squares)
         return indices, np.sqrt(squares)
 
     @cached_property
@@ -120,17 +122,6 @@ class BruteForce:
             )
             unresolved.append(tile[left_out])
         return np.concatenate(unresolved)
-
-    def _by_sorting(
-        self, queries: FloatArray, wanted: IntArray, indices: IntArray, squares: FloatArray
-    ) -> None:
-        n_tile = max(1, _TILE_ENTRIES // len(self.rows))
-        for start in range(0, len(wanted), n_tile):
-            tile = wanted[start : start + n_tile]
-            all_squares = _squared_distances(self.rows, queries[tile])
-            order = np.argsort(all_squares, axis=1, kind="stable")[:, : self.n_nearest]
-            indices[tile] = order
-            squares[tile] = np.take_along_axis(all_squares, order, axis=1)
 
 
 @dataclass(frozen=True)
@@ -203,12 +194,16 @@ def _squared_distance(rows: FloatArray, row: int, queries: FloatArray, query: in
 
 
 @compiled
-def _squared_distances(rows: FloatArray, queries: FloatArray) -> FloatArray:
-    squares = np.empty((queries.shape[0], rows.shape[0]))
-    for i in range(queries.shape[0]):
-        for j in range(rows.shape[0]):
-            squares[i, j] = _squared_distance(rows, j, queries, i)
-    return squares
+def _nearest_of_all(
+    rows: FloatArray, queries: FloatArray, wanted: IntArray, indices: IntArray, squares: FloatArray
+) -> None:
+    """Fill in the nearest rows of the wanted queries, without a screen."""
+    candidates = np.arange(rows.shape[0])
+    measured = np.empty(rows.shape[0])
+    for query in wanted:
+        for row in range(rows.shape[0]):
+            measured[row] = _squared_distance(rows, row, queries, query)
+        _select(candidates, measured, query, indices, squares)
 
 
 @compiled
@@ -250,25 +245,35 @@ def _kth_upper_bound(bounds: FloatArray, slack: FloatArray, n_rows: int, n_neare
     """At least the K-th smallest upper bound, and hardly more.
 
     The K-th smallest of the lanes' smallest, or a little above: lanes go side by side through the
-    data, and bisection counts, both without branches, which could not be predicted.
+    data.
     """
     smallest = bounds[0] + slack[0]
     for block in range(1, bounds.shape[0]):
         for lane in range(smallest.size):
             upper = bounds[block, lane] + slack[block, lane]
             smallest[lane] = upper if upper < smallest[lane] else smallest[lane]
-    low, high = smallest.min(), smallest[:n_rows].max()  # rows that fill up are far out of it
-    half = smallest.dtype.type(0.5)  # in their precision, so that the comparisons are
+    # Rows that fill up are far out of it.
+    return _at_least_kth(smallest, n_nearest, smallest[:n_rows].max())
+
+
+@compiled
+def _at_least_kth(values: FloatArray, n_nearest: int, largest: float) -> Any:
+    """At least the K-th smallest of the values up to the largest, and hardly more.
+
+    By bisection, which counts without branches: those could not be predicted.
+    """
+    low, high = values.min(), largest
+    half = values.dtype.type(0.5)  # in their precision, so that the comparisons are
     for _ in range(_BISECTIONS):
         middle = low + half * (high - low)
         n_below = np.int32(0)
-        for lane in range(smallest.size):
-            n_below += np.int32(smallest[lane] <= middle)
+        for i in range(values.size):
+            n_below += np.int32(values[i] <= middle)
         if n_below < n_nearest:
             low = middle
             continue
         high = middle
-        if n_below <= n_nearest + 1:
+        if n_below <= n_nearest + 1 + n_nearest // 16:
             break
     return high
 
@@ -297,6 +302,9 @@ def _select(
     squares: FloatArray,
 ) -> None:
     """Keep the nearest of the candidates, which ascend, sorted by distance, then index."""
+    if candidates.size > _FEW and indices.shape[1] > _SOME:
+        _select_many(candidates, squares_of_candidates, query, indices, squares)
+        return
     n_nearest = indices.shape[1]
     for i in range(candidates.size):
         square = squares_of_candidates[i]
@@ -316,3 +324,23 @@ def _select(
         if place < n_nearest:
             squares[query, place] = square
             indices[query, place] = candidates[i]
+
+
+@compiled
+def _select_many(
+    candidates: IntArray,
+    squares_of_candidates: FloatArray,
+    query: int,
+    indices: IntArray,
+    squares: FloatArray,
+) -> None:
+    """The same by sorting; where those beyond the K-th are many, most are left out first."""
+    n_nearest = indices.shape[1]
+    if candidates.size > 2 * n_nearest:
+        cutoff = _at_least_kth(squares_of_candidates, n_nearest, squares_of_candidates.max())
+        within = np.flatnonzero(squares_of_candidates <= cutoff)
+        candidates, squares_of_candidates = candidates[within], squares_of_candidates[within]
+    order = np.argsort(squares_of_candidates, kind="mergesort")  # stable
+    for place in range(n_nearest):
+        squares[query, place] = squares_of_candidates[order[place]]
+        indices[query, place] = candidates[order[place]]

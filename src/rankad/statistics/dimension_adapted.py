@@ -6,7 +6,12 @@ import numpy as np
 
 from rankad._typing import FloatArray
 from rankad.statistics.among_sample import SampledStatistic
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
+from rankad.statistics.neighbors import (
+    available_neighbors,
+    neighbor_distances,
+    of_neighbor_distances,
+    row_means,
+)
 
 
 @dataclass(frozen=True)
@@ -30,19 +35,22 @@ class DimensionAdaptedDistance(SampledStatistic):
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         pool = points if reference is None else reference
-        among_pool = self._distances(pool, None)
+        n_among_pool = min(self.n_neighbors, available_neighbors(pool))
+        among_pool: FloatArray = np.empty((len(pool), 0))
+        if n_among_pool > 0:
+            among_pool = neighbor_distances(pool, n_among_pool, None, self.n_jobs)
         positive = among_pool[among_pool > 0.0]
         floor = 0.5 * positive.min() if positive.size else 1.0
         unit = np.log(np.maximum(among_pool[:, -1], floor)).mean() if among_pool.size else 0.0
-        distances = among_pool if reference is None else self._distances(points, reference)
-        logs = np.log(np.maximum(distances, floor))
-        with np.errstate(divide="ignore"):
-            # Equal distances, or a single one, tell of no dimension but the highest.
-            dimension = np.clip(1.0 / row_means(logs[:, -1:] - logs[:, :-1]), 1.0, points.shape[1])
-        return np.asarray(-dimension * (logs[:, -1] - unit))
 
-    def _distances(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
+        def values(distances: FloatArray) -> FloatArray:
+            logs = np.log(np.maximum(distances, floor))
+            with np.errstate(divide="ignore"):
+                # Equal distances, or a single one, tell of no dimension but the highest.
+                dimension = 1.0 / row_means(logs[:, -1:] - logs[:, :-1])
+            return np.asarray(-np.clip(dimension, 1.0, points.shape[1]) * (logs[:, -1] - unit))
+
+        if reference is None:
+            return values(among_pool)
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        if n_neighbors == 0:
-            return np.empty((len(points), 0))
-        return neighbor_distances(points, n_neighbors, reference, self.n_jobs)
+        return of_neighbor_distances(values, points, n_neighbors, reference, self.n_jobs)

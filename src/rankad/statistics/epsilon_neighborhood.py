@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 
 from rankad._typing import FloatArray, IntArray
 from rankad.statistics.among_sample import SampledStatistic
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_sample
+from rankad.statistics.neighbors import available_neighbors, of_neighbor_distances, row_sample
 from rankad.statistics.search import NeighborSearch, in_chunks, planned_all_pairs
 
 #: Rows that the radius is chosen on, and rows of one block of distances.
@@ -39,14 +39,16 @@ class EpsilonNeighborhood(SampledStatistic):
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
         """Among how many rows: all distances are computed, to no more than these."""
-        return planned_all_pairs(n_rows)
+        return planned_all_pairs(n_rows, self.n_neighbors)
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         pool = points if reference is None else reference
         radius = _typical_radius(pool, self.n_neighbors) if self.radius is None else self.radius
         counts = _counts_within(points, pool, radius, self.n_jobs) - (reference is None)
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        kth = neighbor_distances(points, n_neighbors, reference, self.n_jobs)[:, -1]
+        kth = of_neighbor_distances(
+            lambda nearest: nearest[:, -1], points, n_neighbors, reference, self.n_jobs
+        )
         return np.asarray(counts - kth / (kth + (radius or 1.0)))
 
 

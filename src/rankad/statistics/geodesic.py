@@ -1,7 +1,8 @@
 """Neighbor distances along the data: shortest paths in a neighbor graph, as in Isomap."""
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -15,6 +16,17 @@ from rankad.statistics.neighbors import (
     repeat_sorted,
     row_means,
 )
+from rankad.statistics.search import (
+    NeighborSearch,
+    chunk_size,
+    in_chunks,
+    planned_search,
+    prepared_search,
+    search_method,
+)
+
+#: Edges that are followed in the time that it takes to find one neighbor.
+_EDGES_PER_SEARCH = 10
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,20 @@ class GeodesicNeighborDistance(SampledStatistic):
         if self.n_graph_neighbors is not None and self.n_graph_neighbors < 1:
             raise ValueError(f"n_graph_neighbors must be positive; got {self.n_graph_neighbors}.")
 
+    def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
+        """How neighbors are sought: from each, all of its edges are followed."""
+        work = 1.0 + self._n_edges / _EDGES_PER_SEARCH
+        return planned_search(
+            n_rows, n_features, n_neighbors=self.n_neighbors, work_per_neighbor=work
+        )
+
+    def _with_neighbors(self, n_neighbors: int) -> Self:
+        fewer = super()._with_neighbors(n_neighbors)
+        if self.n_graph_neighbors is None:
+            return fewer
+        n_edges = round(self.n_graph_neighbors * n_neighbors / self.n_neighbors)
+        return replace(fewer, n_graph_neighbors=max(n_edges, min(self.n_graph_neighbors, 2)))
+
     @property
     def _n_edges(self) -> int:
         return self.n_graph_neighbors or max(2, self.n_neighbors // 2)
@@ -47,37 +73,37 @@ class GeodesicNeighborDistance(SampledStatistic):
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_wanted = min(self.n_neighbors, available_neighbors(points, reference))
         distinct = distinct_rows(points if reference is None else reference)
-        graph = _neighbor_graph(distinct.rows, self._n_edges, self.n_jobs)
-        nearest, distances = _geodesic_nearest(*graph, min(n_wanted + 1, len(distinct.rows)))
-        out_of_reach = 2.0 * distances[nearest >= 0].max(initial=0.0)
-        multiplicities = np.where(nearest >= 0, distinct.counts[nearest], 0)
-        if reference is None:
-            multiplicities[:, 0] -= 1  # each row's first nearest is itself
-        else:
-            nearest, distances = self._from_outside(points, distinct.rows, nearest, distances)
-            multiplicities = np.where(nearest >= 0, distinct.counts[nearest], 0)
-        farthest = np.where(nearest >= 0, distances, 0.0).max(axis=1)
-        stand_in = np.maximum(out_of_reach, farthest)  # sorts behind all that were found
-        found = repeat_sorted(
-            np.c_[np.where(nearest >= 0, distances, np.inf), stand_in],
-            np.c_[multiplicities, np.full(len(nearest), n_wanted)],
-            n_wanted,
+        rows = distinct.rows
+        graph = _neighbor_graph(rows, self._n_edges, self.n_jobs)
+        n_found = min(n_wanted + 1, len(rows))
+        n_chunk = chunk_size(len(rows), len(rows), self.n_jobs, n_found)
+        found = in_chunks(
+            lambda chunk: _geodesic_nearest(*graph, n_found, chunk.start, chunk.stop),
+            *(len(rows), self.n_jobs, n_chunk),
         )
-        values = -row_means(found)
-        return np.asarray(values[distinct.inverse] if reference is None else values)
+        nearest, distances = (np.concatenate(part) for part in zip(*found, strict=True))
+        out_of_reach = 2.0 * distances[nearest >= 0].max(initial=0.0)
 
-    def _from_outside(
-        self, points: FloatArray, rows: FloatArray, nearest: IntArray, distances: FloatArray
-    ) -> tuple[IntArray, FloatArray]:
-        """Geodesic neighbors of new points: one step to a near row, then along the graph."""
-        doors, steps = nearest_rows(rows, points, min(self._n_edges, len(rows)), self.n_jobs)
-        reached = nearest[doors].reshape(len(points), -1)
-        lengths = (steps[:, :, None] + distances[doors]).reshape(len(points), -1)
-        lengths = np.where(reached >= 0, lengths, np.inf)
-        order = np.argsort(lengths, axis=1, kind="stable")
-        reached = np.take_along_axis(reached, order, axis=1)
-        lengths = np.take_along_axis(lengths, order, axis=1)
-        return _first_occurrences(reached), lengths
+        def means(reached: IntArray, lengths: FloatArray, n_itself: int = 0) -> FloatArray:
+            """Those beyond reach count as out of it: behind all that were found."""
+            multiplicities = np.where(reached >= 0, distinct.counts[reached], 0)
+            multiplicities[:, 0] -= n_itself
+            farthest = np.where(reached >= 0, lengths, 0.0).max(axis=1)
+            lengths = np.c_[lengths, np.maximum(out_of_reach, farthest)]
+            multiplicities = np.c_[multiplicities, np.full(len(reached), n_wanted)]
+            return row_means(repeat_sorted(lengths, multiplicities, n_wanted))
+
+        if reference is None:
+            # Each row's first nearest is itself.
+            return -means(nearest, distances, n_itself=1)[distinct.inverse]
+        search = prepared_search(rows, min(self._n_edges, len(rows)), search_method(*rows.shape))
+
+        def means_from_outside(chunk: slice) -> FloatArray:
+            doors = search(points[chunk])
+            return means(*_nearest_through_doors(*doors, nearest, distances, n_wanted))
+
+        n_chunk = chunk_size(len(points), len(rows), self.n_jobs, n_wanted)
+        return -np.concatenate(in_chunks(means_from_outside, len(points), self.n_jobs, n_chunk))
 
 
 def _neighbor_graph(
@@ -98,40 +124,71 @@ def _neighbor_graph(
 
 @compiled
 def _geodesic_nearest(
-    offsets: IntArray, neighbors: IntArray, lengths: FloatArray, n_wanted: int
+    offsets: IntArray,
+    neighbors: IntArray,
+    lengths: FloatArray,
+    n_wanted: int,
+    start: int,
+    stop: int,
 ) -> tuple[IntArray, FloatArray]:
-    """Indices and distances of each row's nearest along the graph, itself first; -1 where none."""
-    n = offsets.size - 1
-    nearest = np.full((n, n_wanted), -1, dtype=np.int64)
-    distances = np.full((n, n_wanted), np.inf)
-    settled_from = np.full(n, -1, dtype=np.int64)
-    for source in range(n):
+    """Indices and distances of each row's nearest along the graph, itself first; -1 where none.
+
+    Of the rows from ``start`` to before ``stop``.
+    """
+    n_rows = offsets.size - 1
+    stop = min(stop, n_rows)
+    nearest = np.full((stop - start, n_wanted), -1, dtype=np.int64)
+    distances = np.full((stop - start, n_wanted), np.inf)
+    shortest = np.full(n_rows, np.inf)  # to each row, of the paths seen so far
+    seen_from = np.full(n_rows, -1, dtype=np.int64)
+    for source in range(start, stop):
         heap = [(0.0, source)]
+        shortest[source], seen_from[source] = 0.0, source
         n_found = 0
         while len(heap) > 0 and n_found < n_wanted:
             distance, row = heapq.heappop(heap)
-            if settled_from[row] == source:
-                continue
-            settled_from[row] = source
-            nearest[source, n_found] = row
-            distances[source, n_found] = distance
+            if distance > shortest[row]:
+                continue  # a shorter path to it was found before
+            nearest[source - start, n_found] = row
+            distances[source - start, n_found] = distance
             n_found += 1
             for edge in range(offsets[row], offsets[row + 1]):
-                if settled_from[neighbors[edge]] != source:
-                    heapq.heappush(heap, (distance + lengths[edge], neighbors[edge]))
+                other, length = neighbors[edge], distance + lengths[edge]
+                if seen_from[other] != source or length < shortest[other]:
+                    shortest[other], seen_from[other] = length, source
+                    heapq.heappush(heap, (length, other))
     return nearest, distances
 
 
 @compiled
-def _first_occurrences(indices: IntArray) -> IntArray:
-    """The indices, with all but the first occurrence in each row turned into -1."""
-    kept = indices.copy()
-    last_seen = np.full(indices.max() + 1, -1, dtype=np.int64)
-    for i in range(indices.shape[0]):
-        for k in range(indices.shape[1]):
-            index = indices[i, k]
-            if index >= 0:
-                if last_seen[index] == i:
-                    kept[i, k] = -1
-                last_seen[index] = i
-    return kept
+def _nearest_through_doors(
+    doors: IntArray,
+    steps: FloatArray,
+    nearest: IntArray,
+    distances: FloatArray,
+    n_wanted: int,
+) -> tuple[IntArray, FloatArray]:
+    """Geodesic neighbors of new points: one step to a near row, then along the graph."""
+    found = np.full((doors.shape[0], n_wanted), -1, dtype=np.int64)
+    found_lengths = np.full((doors.shape[0], n_wanted), np.inf)
+    shortest = np.full(nearest.shape[0], np.inf)
+    seen_from = np.full(nearest.shape[0], -1, dtype=np.int64)
+    reached = np.empty(nearest.shape[0], dtype=np.int64)
+    for i in range(doors.shape[0]):
+        n_reached = 0
+        for k in range(doors.shape[1]):
+            for m in range(nearest.shape[1]):
+                row = nearest[doors[i, k], m]
+                if row < 0:
+                    break  # no more within reach of this door
+                length = steps[i, k] + distances[doors[i, k], m]
+                if seen_from[row] != i:
+                    reached[n_reached] = row
+                    n_reached += 1
+                if seen_from[row] != i or length < shortest[row]:
+                    shortest[row], seen_from[row] = length, i
+        order = np.argsort(shortest[reached[:n_reached]])[:n_wanted]
+        for place in range(order.size):
+            found[i, place] = reached[order[place]]
+            found_lengths[i, place] = shortest[reached[order[place]]]
+    return found, found_lengths

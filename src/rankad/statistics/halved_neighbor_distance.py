@@ -7,8 +7,8 @@ from sklearn.utils import check_random_state
 
 from rankad._typing import FloatArray
 from rankad.statistics.among_sample import SampledStatistic
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
-from rankad.statistics.search import NeighborSearch, planned_search
+from rankad.statistics.neighbors import available_neighbors, of_neighbor_distances, row_means
+from rankad.statistics.search import NeighborSearch, planned_search, search_method
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class HalvedNeighborDistance(SampledStatistic):
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
         """How neighbors are sought: in halves of the rows, as often as they are halved."""
-        search = planned_search(n_rows, n_features, max(self.n_halvings, 1))
+        n_searches = max(self.n_halvings, 1)
+        search = planned_search(n_rows, n_features, n_searches, self.n_neighbors)
         if self.n_halvings == 0:
             return search
-        half = planned_search(search.n_reference // 2, n_features)
-        return replace(search, method=half.method)
+        return replace(search, method=search_method(search.n_reference // 2, n_features))
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         if self.n_halvings == 0:
@@ -70,6 +70,9 @@ class HalvedNeighborDistance(SampledStatistic):
         else:
             wanted = np.arange(K - (K - 1) // 2, K + K // 2 + 1)
             columns = np.minimum(wanted, n_available) - 1
+
+        def mean_of_columns(nearest: FloatArray) -> FloatArray:
+            return row_means(nearest[:, columns])
+
         n_neighbors = int(columns[-1]) + 1
-        distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
-        return -row_means(distances[:, columns])
+        return -of_neighbor_distances(mean_of_columns, points, n_neighbors, reference, self.n_jobs)

@@ -14,7 +14,12 @@ from rankad.statistics.neighbors import (
     neighbor_distances,
     row_sample,
 )
-from rankad.statistics.search import NeighborSearch, in_chunks, planned_all_pairs
+from rankad.statistics.search import (
+    NeighborSearch,
+    in_chunks,
+    neighbors_among,
+    planned_all_pairs,
+)
 
 #: Rows that the bandwidth is chosen on, and rows of one block of distances.
 _MAX_ROWS_FOR_BANDWIDTH = 1000
@@ -48,7 +53,7 @@ class KernelDensity(SampledStatistic):
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
         """Among how many rows: all distances are computed, to no more than these."""
-        return planned_all_pairs(n_rows)
+        return planned_all_pairs(n_rows, self.n_neighbors)
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         pool = points if reference is None else reference
@@ -60,9 +65,10 @@ class KernelDensity(SampledStatistic):
 
     def _most_likely_bandwidth(self, pool: FloatArray) -> float:
         rows = row_sample(pool, _MAX_ROWS_FOR_BANDWIDTH)
-        scale = self._mean_neighbor_distance(rows)
+        n_neighbors = neighbors_among(len(rows), len(pool), self.n_neighbors)
+        scale = self._mean_neighbor_distance(rows, n_neighbors)
         if scale == 0.0:  # every row has K copies: measure between the distinct ones
-            scale = self._mean_neighbor_distance(distinct_rows(rows).rows)
+            scale = self._mean_neighbor_distance(distinct_rows(rows).rows, n_neighbors)
         if scale == 0.0:
             return 1.0  # a single distinct row: any bandwidth gives the same order
         bandwidths = scale * _RELATIVE_BANDWIDTHS
@@ -73,8 +79,8 @@ class KernelDensity(SampledStatistic):
         ]
         return float(bandwidths[np.argmax(likelihoods)])
 
-    def _mean_neighbor_distance(self, rows: FloatArray) -> float:
-        n_neighbors = min(self.n_neighbors, available_neighbors(rows))
+    def _mean_neighbor_distance(self, rows: FloatArray, n_neighbors: int) -> float:
+        n_neighbors = min(n_neighbors, available_neighbors(rows))
         if n_neighbors == 0:
             return 0.0
         return float(neighbor_distances(rows, n_neighbors, None, self.n_jobs).mean())

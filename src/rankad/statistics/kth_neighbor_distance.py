@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from rankad._typing import FloatArray
 from rankad.statistics.among_sample import SampledStatistic
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances
+from rankad.statistics.neighbors import available_neighbors, of_neighbor_distances
 
 
 @dataclass(frozen=True)
 class KthNeighborDistance(SampledStatistic):
     """``G(x) = -D_(K)(x)``, the statistic of K-LPE (Zhao and Saligrama, 2009).
 
+    >>> import numpy as np
     >>> KthNeighborDistance(n_neighbors=2)(np.array([[0.0], [1.0], [3.0]]))
     array([-3., -2., -3.])
     """
@@ -23,4 +22,6 @@ class KthNeighborDistance(SampledStatistic):
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        return np.asarray(-neighbor_distances(points, n_neighbors, reference, self.n_jobs)[:, -1])
+        return -of_neighbor_distances(
+            lambda nearest: nearest[:, -1], points, n_neighbors, reference, self.n_jobs
+        )

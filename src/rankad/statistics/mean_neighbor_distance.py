@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rankad._typing import FloatArray
 from rankad.statistics.among_sample import SampledStatistic
-from rankad.statistics.neighbors import available_neighbors, neighbor_distances, row_means
+from rankad.statistics.neighbors import available_neighbors, of_neighbor_distances, row_means
 
 
 @dataclass(frozen=True)
@@ -27,5 +27,4 @@ class MeanNeighborDistance(SampledStatistic):
 
     def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
         n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
-        return -row_means(distances)
+        return -of_neighbor_distances(row_means, points, n_neighbors, reference, self.n_jobs)

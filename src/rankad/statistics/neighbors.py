@@ -5,12 +5,14 @@ So equal rows get equal distances to the last bit, a row repeated thousands of t
 as one, and "self" means one index, never "everything at distance zero".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
-from rankad.statistics.search import chunk_size, in_chunks, planned_search, prepared_search
+from rankad.statistics.search import chunk_size, in_chunks, prepared_search, search_method
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,23 @@ def neighbor_distances(
            [0., 1.],
            [4., 4.]])
     """
+    return of_neighbor_distances(lambda nearest: nearest, points, n_neighbors, reference, n_jobs)
+
+
+def of_neighbor_distances(
+    function: Callable[[FloatArray], FloatArray],
+    points: FloatArray,
+    n_neighbors: int,
+    reference: FloatArray | None = None,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """What the function makes of the neighbor distances, row by row.
+
+    It gets those of some rows at a time: all of them together may not fit into memory.
+
+    >>> of_neighbor_distances(row_means, np.array([[0.0], [1.0], [1.0], [5.0]]), 2)
+    array([1. , 0.5, 0.5, 4. ])
+    """
     among_themselves = reference is None
     pool = points if reference is None else reference
     n_available = available_neighbors(points, reference)
@@ -68,19 +87,21 @@ def neighbor_distances(
     distinct = distinct_rows(pool)
     queries = distinct.rows if among_themselves else points
     n_candidates = min(n_neighbors + among_themselves, len(distinct.rows))
-    search = prepared_search(distinct.rows, n_candidates, planned_search(*pool.shape).method)
+    search = prepared_search(distinct.rows, n_candidates, search_method(*pool.shape))
+    has_copies = len(distinct.rows) < len(pool)
 
-    def nearest_of(chunk: slice) -> FloatArray:
+    def of_chunk(chunk: slice) -> FloatArray:
         candidates, distances = search(queries[chunk])
+        if not has_copies:  # nearest to a row is itself
+            return np.ascontiguousarray(function(distances[:, among_themselves:]))
         multiplicities = distinct.counts[candidates]
         if among_themselves:
-            itself = np.arange(len(queries))[chunk, None]
-            multiplicities = multiplicities - (candidates == itself)
-        return repeat_sorted(distances, multiplicities, n_neighbors)
+            multiplicities -= candidates == np.arange(len(queries))[chunk, None]
+        return np.ascontiguousarray(function(repeat_sorted(distances, multiplicities, n_neighbors)))
 
-    n_chunk = chunk_size(len(queries), len(distinct.rows), n_jobs)
-    nearest = np.concatenate(in_chunks(nearest_of, len(queries), n_jobs, n_chunk))
-    return nearest[distinct.inverse] if among_themselves else nearest
+    n_chunk = chunk_size(len(queries), len(distinct.rows), n_jobs, n_candidates)
+    results = np.concatenate(in_chunks(of_chunk, len(queries), n_jobs, n_chunk))
+    return results[distinct.inverse] if among_themselves else results
 
 
 def row_sample(points: FloatArray, n_most: int) -> FloatArray:
@@ -107,17 +128,26 @@ def nearest_rows(
     rows: FloatArray, queries: FloatArray, n_nearest: int, n_jobs: int | None = None
 ) -> tuple[IntArray, FloatArray]:
     """Indices of and distances to the nearest rows of each query, nearest first."""
-    search = prepared_search(rows, n_nearest, planned_search(*rows.shape).method)
-    n_chunk = chunk_size(len(queries), len(rows), n_jobs)
+    search = prepared_search(rows, n_nearest, search_method(*rows.shape))
+    n_chunk = chunk_size(len(queries), len(rows), n_jobs, n_nearest)
     found = in_chunks(lambda chunk: search(queries[chunk]), len(queries), n_jobs, n_chunk)
     indices, distances = (np.concatenate(part) for part in zip(*found, strict=True))
     return indices, distances
 
 
+@compiled
 def repeat_sorted(distances: FloatArray, multiplicities: IntArray, n_wanted: int) -> FloatArray:
-    """The smallest ``n_wanted`` of each row's distances, each counted ``multiplicities`` times."""
-    order = np.argsort(distances, axis=1, kind="stable")
-    distances = np.take_along_axis(distances, order, axis=1)
-    cumulative = np.cumsum(np.take_along_axis(multiplicities, order, axis=1), axis=1)
-    which = np.stack([(cumulative <= k).sum(axis=1) for k in range(n_wanted)], axis=1)
-    return np.take_along_axis(distances, which, axis=1)
+    """The first ``n_wanted`` of each row's distances, each repeated ``multiplicities`` times.
+
+    Distances ascend, those of multiplicity zero apart; with the others, there are enough.
+    """
+    repeated = np.empty((distances.shape[0], n_wanted))
+    for i in range(distances.shape[0]):
+        n_filled, k = 0, 0
+        while n_filled < n_wanted:
+            n_copies = min(multiplicities[i, k], n_wanted - n_filled)
+            for _ in range(n_copies):
+                repeated[i, n_filled] = distances[i, k]
+                n_filled += 1
+            k += 1
+    return repeated

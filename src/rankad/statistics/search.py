@@ -1,4 +1,4 @@
-"""Which rows are searched for neighbors, how, and in how many pieces: decided by (n, d) alone.
+"""Which rows are searched for neighbors, how, and in how many pieces: decided by n, d and K alone.
 
 Measured on one core, microseconds per query for the 10 nearest of n rows, normal data
 (``python benchmarks/neighbors.py``):
@@ -13,7 +13,10 @@ n       k-d tree, d = 3 / 5 / 7 / 10     brute force, d = 3 / 5 / 7 / 10
 ======= ================================ ================================
 
 So a tree needs four times as many rows for every column, its cost doubles with every column, and
-that of brute force grows as the number of pairs.
+that of brute force grows as the number of pairs. Hundreds of neighbors take some .1 microseconds
+each, more in a tree of many columns, and hardly change which is the faster
+(``python benchmarks/neighbors.py --neighbors 200``). They need not be found among all rows: K of n
+rows lie about as far away as K s/n of a random sample of s.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import Literal, TypeAlias, TypeVar
 
 import joblib
@@ -40,8 +44,13 @@ Method: TypeAlias = Literal["k-d tree", "brute force"]
 #: Finds the nearest rows of queries: their indices and distances, nearest first.
 Search: TypeAlias = Callable[[FloatArray], tuple[IntArray, FloatArray]]
 
-#: Rows that stand for all where there are too many to search.
+#: Rows that stand for all where there are too many to search, and neighbors are few.
 REFERENCE_ROWS = 10_000
+
+#: Neighbors that are left, where they were more, when fewer rows are searched; with so many, the
+#: distance to them tells the density to some 15%. And those left where they were few.
+_ENOUGH_NEIGHBORS = 50
+_FEWEST_NEIGHBORS = 5
 
 #: A tree is faster than brute force from so many rows, times 4^d, on.
 _TREE_ROWS = 16
@@ -51,68 +60,114 @@ _TREE_ROWS = 16
 _MOST_TREE_COST = 2e7
 _MOST_BRUTE_FORCE_COST = 3e11
 
+#: Neighbors of all rows together, n K: a few seconds.
+_MOST_NEIGHBORS = 2e7
+
 #: Rows of which all distances are computed, not only those of neighbors: ten seconds, too.
 _MOST_ROWS_FOR_ALL_PAIRS = 20_000
 
-#: Work of one thread between two reports: queries, and their distances by brute force.
+#: Work of one thread between two reports: queries, their distances by brute force, and their
+#: neighbors.
 _CHUNK_QUERIES = 2**14
 _CHUNK_ENTRIES = 2**27
+_CHUNK_NEIGHBORS = 2**20
 
 
 @dataclass(frozen=True)
 class NeighborSearch:
-    """How neighbors are sought: by which method, and among how many of the rows.
+    """How neighbors are sought: by which method, among how many of the rows, and how many.
 
-    >>> NeighborSearch("brute force", n_rows=750_000, n_reference=10_000)
-    NeighborSearch(method='brute force', n_rows=750000, n_reference=10000)
-    >>> print(NeighborSearch("brute force", n_rows=750_000, n_reference=10_000))
-    brute force among 10000 of 750000 rows, drawn at random
+    >>> search = NeighborSearch("k-d tree", n_rows=750_000, n_reference=4_543, n_neighbors=8_255)
+    >>> print(search)
+    k-d tree among 4543 of 750000 rows, drawn at random, 50 neighbors standing for 8255
+    >>> search.n_sought
+    50
     """
 
     method: Method
     n_rows: int
     n_reference: int
+    n_neighbors: int = 10
 
     @property
     def among_all(self) -> bool:
         """Whether all rows are searched."""
         return self.n_reference == self.n_rows
 
+    @property
+    def n_sought(self) -> int:
+        """Neighbors sought among the rows that are searched, for ``n_neighbors`` among all."""
+        return neighbors_among(self.n_reference, self.n_rows, self.n_neighbors)
+
     def __str__(self) -> str:
         if self.among_all:
             return f"{self.method} among all {self.n_rows} rows"
-        return f"{self.method} among {self.n_reference} of {self.n_rows} rows, drawn at random"
+        sample = f"{self.method} among {self.n_reference} of {self.n_rows} rows, drawn at random"
+        if self.n_sought == self.n_neighbors:
+            return sample
+        return f"{sample}, {self.n_sought} neighbors standing for {self.n_neighbors}"
 
 
-def planned_search(n_rows: int, n_features: int, n_searches: int = 1) -> NeighborSearch:
+def neighbors_among(n_sample: int, n_rows: int, n_neighbors: int) -> int:
+    """Neighbors among a sample that lie about as far away as ``n_neighbors`` among all rows.
+
+    But no fewer than five, if there were so many: the distance to fewer is too much a matter of
+    chance.
+
+    >>> neighbors_among(1_000, 20_000, n_neighbors=737), neighbors_among(1_000, 20_000, 10)
+    (37, 5)
+    """
+    in_proportion = round(min(n_neighbors, n_rows) * n_sample / n_rows)
+    return max(min(n_neighbors, _FEWEST_NEIGHBORS), in_proportion)
+
+
+def planned_search(
+    n_rows: int,
+    n_features: int,
+    n_searches: int = 1,
+    n_neighbors: int = 10,
+    work_per_neighbor: float = 1.0,
+) -> NeighborSearch:
     """Plan of the search for neighbors among so many rows; queries do not change it.
 
     All rows are searched where that, so many times, takes no more than some ten seconds on one
-    core: once, for up to 110,000 rows of 10 columns, 1.2 million of 4. Beyond, a random sample of
-    them stands for all.
+    core: once, for up to 110,000 rows of 10 columns, 1.2 million of 4, and for up to 20 million
+    neighbors of all rows together. Beyond, a random sample of them stands for all, with neighbors
+    in proportion: of 10,000 rows or, where neighbors are 50 and more, of so many that 50 are left,
+    if that takes no longer than some twenty seconds. ``work_per_neighbor`` is that of a statistic
+    with each neighbor, finding it included, in units of finding it.
 
     >>> print(planned_search(1_000_000, n_features=3))
     k-d tree among all 1000000 rows
     >>> print(planned_search(20_000, n_features=10))
     brute force among all 20000 rows
+    >>> print(planned_search(150_000, n_features=2, n_neighbors=2_800))
+    k-d tree among 7143 of 150000 rows, drawn at random, 133 neighbors standing for 2800
     """
-    method = _method(n_rows, n_features)
-    cost, most = float(n_rows) ** 2 * (n_features + 14), _MOST_BRUTE_FORCE_COST
-    if method == "k-d tree":
-        cost, most = n_rows * 2.0**n_features, _MOST_TREE_COST
-    if n_searches * cost <= most or n_rows <= REFERENCE_ROWS:
-        return NeighborSearch(method, n_rows, n_rows)
-    return NeighborSearch(_method(REFERENCE_ROWS, n_features), n_rows, REFERENCE_ROWS)
+    n_reference = _rows_for_neighbors(n_rows, n_neighbors, n_searches * work_per_neighbor)
+    affordable = _affordable_rows(n_rows, n_features, n_searches, n_reference)
+    if affordable < n_reference:
+        are_many = n_neighbors >= _ENOUGH_NEIGHBORS
+        at_least = min(REFERENCE_ROWS, n_reference)
+        n_reference = max(affordable, at_least) if are_many else at_least
+    method = search_method(n_reference, n_features)
+    return NeighborSearch(method, n_rows, n_reference, n_neighbors)
 
 
-def planned_all_pairs(n_rows: int) -> NeighborSearch:
+def planned_all_pairs(n_rows: int, n_neighbors: int = 10) -> NeighborSearch:
     """Plan for what takes all distances between rows.
 
-    >>> print(planned_all_pairs(100_000))
+    >>> print(planned_all_pairs(100_000, n_neighbors=5))
     brute force among 10000 of 100000 rows, drawn at random
     """
     n_reference = n_rows if n_rows <= _MOST_ROWS_FOR_ALL_PAIRS else REFERENCE_ROWS
-    return NeighborSearch("brute force", n_rows, n_reference)
+    n_reference = min(n_reference, _rows_for_neighbors(n_rows, n_neighbors))
+    return NeighborSearch("brute force", n_rows, n_reference, n_neighbors)
+
+
+def search_method(n_rows: int, n_features: int) -> Method:
+    """The faster way to search all of so many rows."""
+    return "k-d tree" if n_rows >= _TREE_ROWS * 4**n_features else "brute force"
 
 
 def prepared_search(rows: FloatArray, n_nearest: int, method: Method) -> Search:
@@ -134,14 +189,29 @@ def in_chunks(
         return [result for (result,) in tracked]
 
 
-def chunk_size(n_queries: int, n_rows: int, n_jobs: int | None) -> int:
+def chunk_size(n_queries: int, n_rows: int, n_jobs: int | None, n_nearest: int = 1) -> int:
     """Queries of one chunk of a search: enough for every thread, and a report now and then."""
     share: int = -(-n_queries // joblib.effective_n_jobs(n_jobs))
-    return max(1, min(_CHUNK_QUERIES, _CHUNK_ENTRIES // n_rows, share))
+    most = min(_CHUNK_QUERIES, _CHUNK_ENTRIES // n_rows, _CHUNK_NEIGHBORS // n_nearest)
+    return max(1, min(most, share))
 
 
-def _method(n_rows: int, n_features: int) -> Method:
-    return "k-d tree" if n_rows >= _TREE_ROWS * 4**n_features else "brute force"
+def _rows_for_neighbors(n_rows: int, n_neighbors: int, work_per_neighbor: float = 1.0) -> int:
+    """Rows to search so that neighbors in proportion are not too many, yet enough."""
+    n_neighbors = min(n_neighbors, n_rows)
+    most = max(_MOST_NEIGHBORS / (work_per_neighbor * n_rows), _ENOUGH_NEIGHBORS)
+    return n_rows if n_neighbors <= most else ceil(n_rows * most / n_neighbors)
+
+
+def _affordable_rows(n_rows: int, n_features: int, n_searches: int, n_reference: int) -> int:
+    """As many of ``n_reference`` rows as can be searched for neighbors of all rows in time."""
+    if search_method(n_reference, n_features) == "k-d tree":
+        cost = n_searches * n_rows * 2.0**n_features
+        n_reference = int(n_reference * min(1.0, _MOST_TREE_COST / cost))
+    if search_method(n_reference, n_features) == "brute force":
+        cost_of_row = float(n_searches) * n_rows * (n_features + 14)
+        n_reference = min(n_reference, int(_MOST_BRUTE_FORCE_COST / cost_of_row))
+    return n_reference
 
 
 def _nearest_by_tree(

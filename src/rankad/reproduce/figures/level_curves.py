@@ -8,8 +8,10 @@ from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from sklearn.svm import OneClassSVM
 
 from rankad._typing import FloatArray
@@ -102,33 +104,41 @@ def _draw_level_curves(
     rows: FloatArray,
     window: Window,
 ) -> None:
-    """Curves that hold the same shares of the nominal law, of the score and of the true density."""
+    """Level sets that hold the same shares of the nominal law, learned (filled) and true."""
     fresh = law.sample(_N_FRESH, random_state=_SEED)
     x, y = np.linspace(*window.x, _N_GRID), np.linspace(*window.y, _N_GRID)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    ax.plot(rows[:, 0], rows[:, 1], ".", color="0.75", markersize=1.5, zorder=0, rasterized=True)
-    for function, color, line in ((law.log_density, _TRUE, "--"), (score, _LEARNED, "-")):
-        levels = _thresholds(function(fresh), MASSES)
-        values = function(grid).reshape(_N_GRID, _N_GRID)
-        ax.contour(x, y, values, levels, colors=color, linestyles=line, linewidths=1.1)
+    learned, true = (
+        function(grid).reshape(_N_GRID, _N_GRID) for function in (score, law.log_density)
+    )
+    labels = _thresholds(score(fresh), MASSES)
+    levels = list(labels)
+    shades = [to_rgba(_LEARNED, opacity) for opacity in np.linspace(0.1, 0.6, len(levels))]
+    ax.contourf(x, y, learned, [*levels, np.inf], colors=shades)
+    ax.plot(rows[:, 0], rows[:, 1], ".", color="0.45", markersize=1.0, rasterized=True)
+    curves = ax.contour(x, y, learned, levels, colors=[_LEARNED], linewidths=0.9)
+    ax.clabel(curves, fmt=labels, fontsize=7, inline_spacing=2)
+    true_levels = list(_thresholds(law.log_density(fresh), MASSES))
+    ax.contour(x, y, true, true_levels, colors=_TRUE, linestyles="--", linewidths=0.8)
     ax.set(aspect="equal", xlim=window.x, ylim=window.y)
     ax.grid(visible=False)
 
 
-def _thresholds(scores: FloatArray, masses: Sequence[float]) -> FloatArray:
-    """Scores above which these shares of them lie, increasing and distinct.
+def _thresholds(scores: FloatArray, masses: Sequence[float]) -> dict[float, str]:
+    """Scores above which these shares of them lie, increasing and distinct, with the shares.
 
     >>> _thresholds(np.arange(101.0), (0.25, 0.9))
-    array([10., 75.])
+    {10.0: '90%', 75.0: '25%'}
     """
-    return np.unique(np.quantile(scores, 1.0 - np.array(masses)))
+    shares = sorted(masses, reverse=True)
+    return {float(np.quantile(scores, 1.0 - share)): f"{share:.0%}" for share in shares}
 
 
 def _add_key(figure: Figure) -> None:
     shares = ", ".join(f"{mass:.0%}" for mass in MASSES)
     lines = [
         Line2D([], [], color=_TRUE, linestyle="--", label="true density"),
-        Line2D([], [], color=_LEARNED, label="learned"),
+        Patch(facecolor=to_rgba(_LEARNED, 0.4), edgecolor=_LEARNED, label="learned"),
     ]
     figure.legend(
         handles=lines,

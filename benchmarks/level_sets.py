@@ -1,0 +1,75 @@
+"""How far the level sets of a score are from those of the true density.
+
+The level set of a score that holds a share q of the nominal law is where the score is at least its
+``1 - q`` quantile. It is compared with that of the density: by the nominal points, and by the
+volume, in their symmetric difference.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import multivariate_t
+
+from rankad.datasets.laws import Law
+
+Score = Callable[[np.ndarray], np.ndarray]
+
+#: Shares of the nominal law that the sets hold.
+SHARES = (0.5, 0.9, 0.97)
+
+#: The broad law that volumes are measured with: how much wider than the data, and how heavy-tailed.
+_WIDENING, _DEGREES = 1.5, 3
+
+#: Points in the true set, counted by their weights, below which its volume is not known.
+_LEAST_EFFECTIVE_SIZE = 100.0
+
+
+@dataclass(frozen=True)
+class BroadSample:
+    """Points of a broad law, weighted by how much volume each stands for."""
+
+    points: np.ndarray
+    volumes: np.ndarray
+
+    @classmethod
+    def around(cls, nominal: np.ndarray, n: int, rng: np.random.RandomState) -> "BroadSample":
+        """Points of a wide Student's t with the nominal points' mean and covariance."""
+        shape = _WIDENING**2 * np.atleast_2d(np.cov(nominal, rowvar=False))
+        law = multivariate_t(nominal.mean(axis=0), shape, df=_DEGREES)
+        points = law.rvs(n, random_state=rng).reshape(n, nominal.shape[1])
+        return cls(points, np.exp(-law.logpdf(points)).reshape(n) / n)
+
+    def volume(self, is_in: np.ndarray) -> float:
+        """Volume of the set that these of the points are in."""
+        return float(self.volumes[is_in].sum())
+
+    def effective_size(self, is_in: np.ndarray) -> float:
+        """Equally weighted points that would tell the volume of the set as well."""
+        volumes = self.volumes[is_in]
+        return float(volumes.sum() ** 2 / (volumes**2).sum()) if is_in.any() else 0.0
+
+
+def level_set_errors(
+    score: Score, law: Law, reference: np.ndarray, fresh: np.ndarray, broad: BroadSample
+) -> dict[str, float]:
+    """Mass and volume of the symmetric difference, for each share.
+
+    ``mass_90`` is the share of the fresh nominal points in it, ``volume_90`` its volume divided by
+    that of the true set; NaN where too few points of the broad sample are in that. Quantiles are
+    those of the reference, nominal points too.
+    """
+    at = {
+        name: (score(points), law.log_density(points))
+        for name, points in (("reference", reference), ("fresh", fresh), ("broad", broad.points))
+    }
+    errors = {}
+    for share in SHARES:
+        cuts = [np.quantile(values, 1.0 - share) for values in at["reference"]]
+        found, true = (values >= cut for values, cut in zip(at["fresh"], cuts, strict=True))
+        errors[f"mass_{100 * share:.0f}"] = float((found != true).mean())
+        found, true = (values >= cut for values, cut in zip(at["broad"], cuts, strict=True))
+        is_known = broad.effective_size(true) >= _LEAST_EFFECTIVE_SIZE
+        error = broad.volume(found != true) / broad.volume(true) if is_known else np.nan
+        errors[f"volume_{100 * share:.0f}"] = error
+    return errors

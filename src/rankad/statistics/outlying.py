@@ -1,0 +1,37 @@
+"""Rows that lie far from all others, and so may be dirt: found by a statistic that dirt cannot sway."""
+
+import numpy as np
+
+from rankad._typing import BoolArray, FloatArray
+from rankad.statistics.bagged_neighbor_distance import BaggedNeighborDistance
+
+#: Robust standard deviations above the median beyond which a row is outlying.
+_CUTOFF = 4.0
+
+#: The median absolute deviation of normal values is the standard deviation divided by this.
+_NORMAL_DEVIATION = 1.4826
+
+
+def outlying(points: FloatArray, n_jobs: int | None = None, random_state: int = 0) -> BoolArray:
+    """Which points are far from the others, for what is usual among them.
+
+    The logarithm of the mean distance to the nearest of a few random points is compared with its
+    median, in units of its median absolute deviation. Where half of the points or more are copies
+    of each other there is no such unit, and none is outlying.
+
+    >>> points = np.random.default_rng(0).normal(size=(200, 2))
+    >>> points[:3] = [[9.0, 9.0], [9.1, 9.0], [-30.0, 0.0]]
+    >>> np.flatnonzero(outlying(points))
+    array([0, 1, 2])
+    """
+    if len(points) < 2:
+        return np.zeros(len(points), dtype=bool)
+    statistic = BaggedNeighborDistance(n_jobs=n_jobs, random_state=random_state)
+    distances = -statistic(points)
+    median = float(np.median(distances))
+    if median == 0.0:
+        return np.zeros(len(points), dtype=bool)
+    with np.errstate(divide="ignore"):  # copies of one another may be at distance 0
+        deviations = np.log(distances / median)
+    unit = _NORMAL_DEVIATION * float(np.median(np.abs(deviations)))
+    return np.asarray((unit > 0.0) & (deviations > _CUTOFF * unit))
