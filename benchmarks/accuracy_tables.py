@@ -48,7 +48,7 @@ OF_SETS_TABLE = (
     *(IFOREST, LOF),
 )
 OF_RANKING = (
-    *(RANKAD, ANCHOR_ALONE, "RankAD, tail", "RankAD, 3 levels", "RankAD, 30 levels"),
+    *(RANKAD, ANCHOR_ALONE, "RankAD, tail", "RankAD, 3 levels"),
     *("RankAD, margin 1", "RankAD, margin 4", "RankAD, margin 16", "RankAD, K = 5"),
     *("RankAD, bagged teacher", FORMER, TEACHER, OWN_DENSITY),
 )

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 from law_experiments import FIG_2, FURTHER_SIZES, ORACLES, TRUE_DENSITY, on_fig_2, on_law
-from methods import BASE, METHODS, OF_SETS, RANKAD, ROBUST_OFF, VARIANTS
+from methods import BASE, METHODS, OF_SETS, RANKAD, ROBUST_OFF, TRIALS, VARIANTS
 from one_class import Split, load_dirty_split, load_split, set_names
 from runs import Record, Task, record_of
 from sklearn.preprocessing import StandardScaler
@@ -47,6 +47,9 @@ SMALL_SETS = (
 )
 SMALL_SIZES = (30, 60, 100)
 
+#: Seeds of methods that only serve to choose a default.
+N_TRIAL_SEEDS = 2
+
 STABLE_LAWS = tuple(f"{law} {d}" for d in (2, 8) for law in ("gauss", "two gaussians", "student"))
 N_STABLE_ROWS, N_STABLE_STATES = 400, 8
 K_LPE = "K-LPE, k = 5"
@@ -80,8 +83,8 @@ class Rows:
 
 @lru_cache(maxsize=1)
 def set_rows(name: str, seed: int) -> Rows:
-    """Half of the nominal rows, at most 5,000, train; at most 5,000 others and anomalies test."""
-    return Rows.of(load_split(name, seed, n_train=5_000, n_test=5_000))
+    """Half of the nominal rows, at most 2,000, train; at most 3,000 others and anomalies test."""
+    return Rows.of(load_split(name, seed, n_train=2_000, n_test=3_000))
 
 
 def on_set(key: Key) -> Record:
@@ -201,6 +204,10 @@ class Experiment:
     n_seeds: int
     sets: Callable[[], Iterable[str]]
     methods: Callable[[str], Sequence[str]]
+
+    def n_seeds_of(self, method: str) -> int:
+        """Fewer where a method only serves to choose a default."""
+        return min(self.n_seeds, N_TRIAL_SEEDS) if method in TRIALS else self.n_seeds
 
 
 def real_sets() -> list[str]:

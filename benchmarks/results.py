@@ -69,9 +69,13 @@ class Results:
                 f"runs are missing, {missing[0]} first."
             )
         self._keys = keys
+        self._seeds_of: dict[str, list[int]] = {}
+        for key in keys:
+            seeds = self._seeds_of.setdefault(key.method, [])
+            if key.seed not in seeds:
+                seeds.append(key.seed)
         self.sets = list(dict.fromkeys(key.set for key in keys))
         self.methods = list(dict.fromkeys(key.method for key in keys))
-        self._seeds = sorted({key.seed for key in keys})
         self._first = keys[0]
 
     def only(self, is_wanted: Callable[[Record], bool]) -> "Results":
@@ -81,8 +85,9 @@ class Results:
 
     def values(self, method: str, measure: str) -> np.ndarray:
         """A measure of a method, shape ``(n_sets, n_seeds)``; NaN where it has none."""
+        seeds = sorted(self._seeds_of[method])
         found = [
-            [self._record(method, name, seed).measures.get(measure) for seed in self._seeds]
+            [self._record(method, name, seed).measures.get(measure) for seed in seeds]
             for name in self.sets
         ]
         return np.array(found, dtype=np.float64)
@@ -104,8 +109,10 @@ class Results:
         return float(np.exp(np.log(self.values(method, measure)).mean()))
 
     def difference(self, method: str, baseline: str, measure: str) -> Difference:
-        """How much more a method has of a measure than another."""
-        return Difference.of(self.values(method, measure) - self.values(baseline, measure))
+        """How much more a method has of a measure than another, over the seeds of both."""
+        ours, theirs = self.values(method, measure), self.values(baseline, measure)
+        n_seeds = min(ours.shape[1], theirs.shape[1])
+        return Difference.of(ours[:, :n_seeds] - theirs[:, :n_seeds])
 
     def n_train(self) -> np.ndarray:
         """Training rows of each set."""

@@ -38,8 +38,9 @@ def test_nan_and_infinities_are_refused(nominal, value, when):
 
 def test_a_constant_column_is_kept_and_watched(nominal):
     X = np.c_[nominal, np.full(len(nominal), 7.0)]
-    detector = fitted(X)
-    assert_allclose(detector.p_values(X), fitted(nominal).p_values(nominal))
+    detector = fitted(X, n_neighbors=5)
+    without = fitted(nominal, n_neighbors=5)
+    assert_allclose(detector.p_values(X), without.p_values(nominal))
     moved = X[:1].copy()
     moved[0, 3] = 50.0
     assert detector.p_values(moved)[0] == 1 / 61
@@ -59,7 +60,7 @@ def test_fewer_rows_than_neighbors_lower_their_number(rng):
 def test_rows_with_more_copies_than_neighbors_are_refused_with_advice(rng):
     codes = rng.integers(0, 2, size=(400, 4)).astype(float)
     with pytest.raises(NoPairsError, match=r"is 0 for every.*raise n_neighbors above the number"):
-        fitted(codes)
+        fitted(codes, n_neighbors=5)
     assert fitted(codes, n_neighbors=50).n_neighbors_ == 50
 
 
@@ -276,7 +277,7 @@ def test_a_lazy_frame_must_be_collected():
 
 def test_a_mean_neighbor_distance_of_zero_needs_a_sigma():
     rows = np.repeat(np.arange(5.0), 30)[:, None]
-    by_value = RankAD(statistic=lambda X, reference=None: X[:, 0], random_state=0)
+    by_value = RankAD(statistic=lambda X, reference=None: X[:, 0], n_neighbors=5, random_state=0)
     with pytest.raises(ValueError, match="give sigma as a number"):
         by_value.fit(rows)
     by_value.set_params(sigma=1.0).fit(rows)

@@ -25,8 +25,8 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_the_parameters_are_these():
     names = (
         "alpha statistic n_neighbors n_levels min_rank_gap pair_weight loss anchor anchor_margin C "
-        "sigma Cs sigmas cv n_centers outward robust scaler calibration calibration_size dtype tol max_iter n_jobs "
-        "random_state verbose"
+        "sigma Cs sigmas cv n_centers outward robust scaler calibration calibration_size dtype tol "
+        "max_iter n_jobs random_state verbose"
     )
     assert set(rankad.RankAD().get_params()) == set(names.split())
 

