@@ -45,10 +45,9 @@ bench: $(PEERS)  ## speed beside the peers, into docs/benchmarks.md (half an hou
 bench-quick: $(PEERS)  ## the same, smaller and printed only (three minutes)
 	$(BIN)/python benchmarks/speed --quick
 
-accuracy: $(INSTALLED)  ## accuracy beside the peers, into docs/accuracy.md (hours; goes on where stopped)
+accuracy: $(INSTALLED)  ## accuracy on laws and real sets, into docs/accuracy.md (an hour; goes on where stopped)
 	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/accuracy.py --costs
-	$(BIN)/python benchmarks/study.py --seeds 1
+	$(BIN)/python benchmarks/accuracy.py further
 	$(BIN)/python benchmarks/accuracy_page.py
 
 wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment

@@ -27,10 +27,10 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "displays.png"
 
 
 def main() -> None:
-    """Fit two detectors, watch a stream, explain a row, draw."""
+    """Fit the default detector and a cross-validated one, watch a stream, explain a row, draw."""
     rows = datasets.two_gaussians(4_000, random_state=0).X
     train, fresh = rows[:2_000], rows[2_000:]
-    smooth = RankAD(sigma="cv", C="cv", n_levels=3, anchor=1.0, random_state=0).fit(train[:800])
+    searched = RankAD(sigma="cv", C="cv", n_levels=3, random_state=0).fit(train[:800])
     detector = RankAD(random_state=0).fit(train)
     anomalous = np.array([[4.0, 6.0]])
 
@@ -39,12 +39,15 @@ def main() -> None:
     monitor.update_many(detector.score_samples(stream))
 
     figure, axes = plt.subplots(2, 3, figsize=(15, 9), layout="constrained")
-    LevelSetDisplay.from_estimator(smooth, fresh[:400], ax=axes[0, 0], name="sigma='cv'")
+    LevelSetDisplay.from_estimator(detector, fresh[:400], ax=axes[0, 0])
     PValueDisplay.from_estimator(detector, fresh, ax=axes[0, 1])
     FalseAlarmDisplay.from_estimator(detector, fresh, ax=axes[0, 2])
-    SelectionDisplay.from_estimator(smooth, ax=axes[1, 0])
+    SelectionDisplay.from_estimator(searched, ax=axes[1, 0])
     ExplanationDisplay.from_explanation(rankad.explain(detector, anomalous), ax=axes[1, 1])
     DriftDisplay.from_monitor(monitor, ax=axes[1, 2])
+    titles = ("Level sets", "p-values", "False alarms", "A search", "A reason", "Drift")
+    for ax, title in zip(axes.flat, titles, strict=True):
+        ax.set_title(title, loc="left", fontweight="bold")
     figure.savefig(sys.argv[1] if len(sys.argv) > 1 else PICTURE, dpi=90)
 
 

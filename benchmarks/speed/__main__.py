@@ -33,9 +33,8 @@ def main() -> None:
         "limit": lambda: scoring.share_of_limit(repeats, 4 * n_points),
         "solve": lambda: fitting.one_solve(*((1, 200) if quick else (5,))),
         "grid": lambda: fitting.grid_and_default(1 if quick else 5),
-        "growth": lambda: fitting.growth(
-            *((1, (10_000, 100_000)) if quick else (5, (10_000, 100_000, 1_000_000)))
-        ),
+        "growth": lambda: fitting.growth(1 if quick else 3, (10_000, 100_000)),
+        **({} if quick else {"a million": lambda: fitting.a_million_rows(3)}),
         "waiting": lambda: startup.waiting(3 if quick else 5),
     }
     facts = "; ".join(f"{name} {value}" for name, value in machine.description().items())

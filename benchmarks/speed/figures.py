@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from peers import nominal_rows, scorers
-from scoring import detector, random_expansion
+from scoring import N_CENTERS, detector, random_expansion
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
@@ -43,9 +43,9 @@ def draw_all(folder: Path, repeats: int) -> None:
         _draw(axes[0, 1], against_centers(repeats), "centers or support vectors", "")
         _draw(axes[1, 0], against_dimension(repeats), "columns", "microseconds per point")
         _draw(axes[1, 1], fits_against_rows(repeats), "rows to train on", "seconds to fit")
-    axes[0, 0].set_title("Scoring: batch size (d = 10, 200 centers)")
+    axes[0, 0].set_title(f"Scoring: batch size (d = 10, {N_CENTERS} centers)")
     axes[0, 1].set_title("Scoring: centers (20,000 points, d = 10)")
-    axes[1, 0].set_title("Scoring: dimension (20,000 points, 200 centers)")
+    axes[1, 0].set_title(f"Scoring: dimension (20,000 points, {N_CENTERS} centers)")
     axes[1, 1].set_title("Fitting (d = 10)")
     handles = {}
     for axis in axes.flat:
@@ -61,7 +61,7 @@ def against_batch(repeats: int) -> Curves:
     ours = detector()
     scorer = ours.scorer_
     functions = {"RankAD": ours.score_samples, "RankAD, one row at a time": _row_by_row(scorer)}
-    peers = scorers(nominal_rows(2_000, 10), 200, n_jobs=1)
+    peers = scorers(nominal_rows(2_000, 10), N_CENTERS, n_jobs=1)
     return _per_point(
         dict.fromkeys((1, 10, 100, 1000, 10000), functions | peers),
         lambda n: nominal_rows(n, 10, seed=2)[:n] if n > 1 else nominal_rows(2, 10, seed=2)[:1],
@@ -88,10 +88,10 @@ def against_dimension(repeats: int) -> Curves:
     """Microseconds per point for ever more columns: ours are sums without a detector's checks."""
     functions: dict[int, dict[str, Callable[..., object]]] = {}
     for d in (2, 5, 10, 20, 50, 100):
-        peers = scorers(nominal_rows(2_000, d), 200, n_jobs=1)
+        peers = scorers(nominal_rows(2_000, d), N_CENTERS, n_jobs=1)
         functions[d] = {
-            "kernel sum alone": random_expansion(200, d),
-            "kernel sum alone, float32": random_expansion(200, d, "float32"),
+            "kernel sum alone": random_expansion(N_CENTERS, d),
+            "kernel sum alone, float32": random_expansion(N_CENTERS, d, "float32"),
             **{name: peers[name] for name in _FAST_ENOUGH},
         }
     return _per_point(functions, lambda d: nominal_rows(20_000, d, seed=2), repeats)

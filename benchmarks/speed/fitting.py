@@ -86,36 +86,56 @@ def one_solve(repeats: int, n_rows: int = 500) -> Section:
     )
 
 
+#: Seconds that a million rows of so many columns may take.
+_MILLION_ROWS = {2: 60, 3: 60, 10: 60, 30: 120}
+
+
 def growth(repeats: int, sizes: tuple[int, ...]) -> Section:
     """Default fits of ever more rows, each in its own process for its peak of memory."""
-    runs = {n: [fit_in_process(n) for _ in range(repeats)] for n in sizes}
-    seconds = {n: float(np.median([run["seconds"] for run in of_n])) for n, of_n in runs.items()}
-    peak = {n: max(run["gibibytes"] for run in of_n) for n, of_n in runs.items()}
+    runs = {n: [fit_in_process(n, N_FEATURES) for _ in range(repeats)] for n in sizes}
+    seconds = {n: _median_seconds(of_n) for n, of_n in runs.items()}
     exponent = float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
-    largest = max(sizes)
-    is_million = largest == 1_000_000
     return Section(
-        "Fitting many rows",
+        "Fitting ever more rows",
         f"Default `RankAD(n_jobs=2).fit` of rows with {N_FEATURES} columns, two cores, a process "
-        f"each; medians of {repeats}, memory the most of them.",
+        f"each; medians of {repeats}.",
         [
-            *(Finding(f"{n:,} rows", seconds[n], " s") for n in sizes if n != largest),
-            Finding(f"{largest:,} rows", seconds[largest], " s", 120 if is_million else None, True),
-            Finding(f"{largest:,} rows", peak[largest], " GiB", 4 if is_million else None, True),
-            Finding(f"growth exponent, {min(sizes):,} to {largest:,}", exponent, "", 1.1, True),
+            *(Finding(f"{n:,} rows", seconds[n], " s") for n in sizes),
+            Finding(f"growth exponent, {min(sizes):,} to {max(sizes):,}", exponent, "", 1.1, True),
         ],
     )
 
 
-def fit_in_process(n_rows: int) -> dict[str, float]:
+def a_million_rows(repeats: int) -> Section:
+    """Default fits of a million rows, of few columns and of many."""
+    section = Section(
+        "Fitting a million rows",
+        f"The same for a million rows; medians of {repeats}, memory the most of them. In few "
+        "columns the neighbors are many, in many columns far to seek.",
+    )
+    for n_features, asked in _MILLION_ROWS.items():
+        runs = [fit_in_process(1_000_000, n_features) for _ in range(repeats)]
+        memory = max(run["gibibytes"] for run in runs)
+        section.findings += [
+            Finding(f"{n_features} columns", _median_seconds(runs), " s", asked, True),
+            Finding(f"{n_features} columns", memory, " GiB", 4, True),
+        ]
+    return section
+
+
+def _median_seconds(runs: list[dict[str, float]]) -> float:
+    return float(np.median([run["seconds"] for run in runs]))
+
+
+def fit_in_process(n_rows: int, n_features: int) -> dict[str, float]:
     """Seconds and peak memory of one default fit, in a process of its own."""
-    command = [sys.executable, str(Path(__file__)), str(n_rows)]
+    command = [sys.executable, str(Path(__file__)), str(n_rows), str(n_features)]
     return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 
 
-def _fit_here(n_rows: int) -> None:
-    RankAD(random_state=0).fit(nominal_rows(3_000, N_FEATURES))  # load what was compiled
-    rows = nominal_rows(n_rows, N_FEATURES)
+def _fit_here(n_rows: int, n_features: int) -> None:
+    RankAD(random_state=0).fit(nominal_rows(3_000, n_features))  # load what was compiled
+    rows = nominal_rows(n_rows, n_features)
     started = time.perf_counter()
     RankAD(n_jobs=2, random_state=0).fit(rows)
     seconds = time.perf_counter() - started
@@ -124,4 +144,4 @@ def _fit_here(n_rows: int) -> None:
 
 
 if __name__ == "__main__":
-    _fit_here(int(sys.argv[1]))
+    _fit_here(*map(int, sys.argv[1:]))

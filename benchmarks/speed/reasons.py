@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from report import Finding, Section
-from scoring import N_CENTERS, N_FEATURES
+from scoring import N_CENTERS, N_FEATURES, N_FEW_CENTERS
 
 from rankad.kernels.simd import lanes_of
 
@@ -42,7 +42,7 @@ def _batches(findings: Findings) -> str:
 **IsolationForest and brute-force k-NN, float64, threads alike.** A row is {n_blocks} blocks of
 {lanes_of("float64")} centers, each a chain of {N_FEATURES} dependent multiply-adds for the distance
 and some more for the exponential, of which the processor overlaps only a few."""
-    share = findings.get(f"share of the limit, float64, {N_CENTERS} centers")
+    share = findings.get(f"share of the limit, float64, {N_FEW_CENTERS} centers")
     if share is not None:
         text += f""" The kernel sum reaches
 {share.figure:.0f}% of the hardware's limit, so that none could be more than
@@ -78,7 +78,7 @@ _REASONS = (
     Reason(frozenset(f"{peer} against RankAD" for peer in _PEERS), _batches),
     Reason(frozenset({"the whole published grid"}), _grid),
     Reason(
-        frozenset(f"second thread's gain, {dtype}, {N_CENTERS} centers" for dtype in _DTYPES),
+        frozenset(f"second thread's gain, {dtype}, {N_FEW_CENTERS} centers" for dtype in _DTYPES),
         _second_thread,
     ),
 )

@@ -201,7 +201,7 @@ _WIDTH = "kernel width by quantiles of the squared distances (Caputo et al., 200
 _METHODS = (
     Method(
         DEFAULT,
-        "`RankAD()`: three quarters of the rows train, a quarter calibrates; at most 400 centers",
+        "`RankAD()`: three quarters of the rows train, a quarter calibrates; at most 800 centers",
         _by_rankad(RankAD),
         paper.RANKAD,
     ),
