@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from accuracy_tables import FEW_COLUMNS, ByExperiment, of_share, scatter_ratio
 from law_experiments import TRUE_DENSITY
-from methods import IFOREST, KNN, OC_SVM, OUTWARD, RANKAD, ROBUST_OFF
+from methods import FOR_DIRT, IFOREST, KNN, OC_SVM, OUTWARD, RANKAD
 from results import Results
 
 from rankad.reproduce.markdown import table_head, table_row
@@ -111,23 +111,19 @@ def on_sets(sets: Results) -> list[Check]:
 def on_dirt(dirt: Results) -> list[Check]:
     """RankAD where anomalies are among the rows that train."""
     clean, one, five = (of_share(dirt, share) for share in (0.0, 0.01, 0.05))
-    at_one, at_five, forest = (
-        one.mean(RANKAD, "auc"),
-        five.mean(RANKAD, "auc"),
-        five.mean(IFOREST, "auc"),
-    )
-    cost = clean.difference(RANKAD, ROBUST_OFF, "auc")
+    by_default, at_one = (one.mean(method, "auc") for method in (RANKAD, FOR_DIRT))
+    at_five, forest = (five.mean(method, "auc") for method in (FOR_DIRT, IFOREST))
+    cost = clean.difference(FOR_DIRT, RANKAD, "auc")
     return [
-        Check("1% dirt: AUC", f"{at_one:.4f}", ">= .92", at_one >= 0.92),
+        Check("1% dirt: AUC of the default", f"{by_default:.4f}", ">= .90", by_default >= 0.9),
+        Check("1% dirt: AUC, set for dirt", f"{at_one:.4f}", ">= .92", at_one >= 0.92),
         Check(
-            "5% dirt: AUC",
+            "5% dirt: the same",
             f"{at_five:.4f}",
             f">= {IFOREST}'s {forest:.4f} - .02",
             at_five >= forest - 0.02,
         ),
-        Check(
-            "clean: AUC, less that of `robust=False`", f"{cost}", ">= -.004", cost.mean >= -0.004
-        ),
+        Check("clean: the same, less the default's", f"{cost}", ">= -.004", cost.mean >= -0.004),
     ]
 
 

@@ -16,6 +16,7 @@ from methods import (
     BASE,
     DENSITY,
     ECOD,
+    FOR_DIRT,
     FORMER,
     IFOREST,
     KNN,
@@ -42,7 +43,7 @@ ALL_CENTERS = "RankAD, all centers"
 LEAST_ROWS_FOR_LEVELS = 400
 
 RANKED = (*BASE, LOF, ECOD)
-OF_SUMMARY = (OUTWARD, ROBUST_OFF, "RankAD, 400 centers", ALL_CENTERS, FORMER, TEACHER)
+OF_SUMMARY = (OUTWARD, ROBUST_OFF, FOR_DIRT, "RankAD, 400 centers", ALL_CENTERS, FORMER, TEACHER)
 OF_SETS_TABLE = (
     *(RANKAD, OUTWARD, "RankAD, 400 centers", ALL_CENTERS, TEACHER, KNN, DENSITY, OC_SVM),
     *(IFOREST, LOF),
@@ -206,7 +207,7 @@ def dirt(of: ByExperiment) -> str:
     parts = [of_share(of["dirt"], share) for share in DIRTY_SHARES]
     rows = [
         [method, *(_told(part, method, RANKAD, "auc") for part in parts)]
-        for method in (RANKAD, ROBUST_OFF, *(method for method in BASE if method != RANKAD))
+        for method in (RANKAD, FOR_DIRT, ROBUST_OFF, *(m for m in BASE if m != RANKAD))
     ]
     heads = ["clean" if share == 0.0 else f"{share:.0%} dirt" for share in DIRTY_SHARES]
     return _table(["method", *heads], rows)

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 from law_experiments import FIG_2, FURTHER_SIZES, ORACLES, TRUE_DENSITY, on_fig_2, on_law
-from methods import BASE, METHODS, OF_SETS, RANKAD, ROBUST_OFF, TRIALS, VARIANTS
+from methods import BASE, FOR_DIRT, METHODS, OF_SETS, RANKAD, ROBUST_OFF, TRIALS, VARIANTS
 from one_class import Split, load_dirty_split, load_split, set_names
 from runs import Record, Task, record_of
 from sklearn.preprocessing import StandardScaler
@@ -216,9 +216,9 @@ def real_sets() -> list[str]:
 
 
 def _of_dirty_set(name: str) -> list[str]:
-    """All variants where few rows are dirty; one where more are."""
+    """All variants where few rows are dirty; those for dirt where more are."""
     is_among = name.endswith((" 0%", " 1%"))
-    return [*BASE, *(VARIANTS if is_among else [ROBUST_OFF])]
+    return [*BASE, *(VARIANTS if is_among else [ROBUST_OFF, FOR_DIRT])]
 
 
 EXPERIMENTS: dict[str, Experiment] = {

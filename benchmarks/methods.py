@@ -128,6 +128,7 @@ RANKAD, KNN, KNN_10, DENSITY = (
 )
 OC_SVM, IFOREST, LOF, ECOD = "OC-SVM, nu = .5", "iForest", "LOF", "ECOD"
 TEACHER, OWN_DENSITY, ANCHOR_ALONE = "its teacher", "its density sum", "RankAD, anchor alone"
+FOR_DIRT = "RankAD, set for dirt"
 ROBUST_OFF, OUTWARD, FORMER = "RankAD, robust off", "RankAD, outward 4", "RankAD, former default"
 
 #: Compared everywhere.
@@ -159,6 +160,7 @@ VARIANTS: dict[str, Fit] = {
     "RankAD, K = 5": by_rankad(n_neighbors=5),
     "RankAD, bagged teacher": by_rankad(statistic="bagged_knn"),
     ROBUST_OFF: by_rankad(robust=False),
+    FOR_DIRT: by_rankad(statistic="bagged_knn", anchor_margin=1.0),
     OUTWARD: by_rankad(outward=4.0),
     **{f"RankAD, {n or 'all'} centers": by_rankad(n_centers=n) for n in N_CENTERS},
     FORMER: by_rankad(
@@ -172,7 +174,8 @@ VARIANTS: dict[str, Fit] = {
 TRIALS = tuple(
     name
     for name in VARIANTS
-    if name not in (OUTWARD, ROBUST_OFF, TEACHER, "RankAD, 400 centers", "RankAD, all centers")
+    if name
+    not in (OUTWARD, ROBUST_OFF, FOR_DIRT, TEACHER, *(f"RankAD, {n} centers" for n in (400, "all")))
 )
 
 METHODS: dict[str, Fit] = {**BASE, **OF_SETS, **VARIANTS}

@@ -21,7 +21,7 @@ LEVELS = (0.01, 0.05, 0.1)
 _FORMAT = 1
 
 #: Raised whenever what is measured changes its meaning: older records do not mix with newer ones.
-_EDITION = 1
+_EDITION = 2
 
 
 class Key(NamedTuple):

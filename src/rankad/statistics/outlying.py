@@ -16,13 +16,15 @@ def outlying(points: FloatArray, n_jobs: int | None = None, random_state: int = 
     """Which points are far from the others, for what is usual among them.
 
     The logarithm of the mean distance to the nearest of a few random points is compared with its
-    median, in units of its median absolute deviation. Where half of the points or more are copies
-    of each other there is no such unit, and none is outlying.
+    median, in units of its median absolute deviation. Deviations above the median may be larger
+    than those below, in few columns by far: the unit is the larger of that of all points and that
+    of the upper half. Where half of the points or more are copies of each other there is no such
+    unit, and none is outlying.
 
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
     >>> points[:3] = [[9.0, 9.0], [9.1, 9.0], [-30.0, 0.0]]
     >>> np.flatnonzero(outlying(points))
-    array([  0,   1,   2, 151])
+    array([0, 1, 2])
     """
     if len(points) < 2:
         return np.zeros(len(points), dtype=bool)
@@ -33,5 +35,6 @@ def outlying(points: FloatArray, n_jobs: int | None = None, random_state: int = 
         return np.zeros(len(points), dtype=bool)
     with np.errstate(divide="ignore"):  # copies of one another may be at distance 0
         deviations = np.log(distances / median)
-    unit = _NORMAL_DEVIATION * float(np.median(np.abs(deviations)))
+    upper = deviations[deviations >= 0.0]
+    unit = _NORMAL_DEVIATION * max(float(np.median(np.abs(deviations))), float(np.median(upper)))
     return np.asarray((unit > 0.0) & (deviations > _CUTOFF * unit))
