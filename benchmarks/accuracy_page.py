@@ -33,11 +33,13 @@ TABLES: dict[str, Callable[[tables.ByExperiment], str]] = {
     "laws-by-law": tables.laws_by_law,
     "ranking-adds": tables.ranking_adds,
     "centers": tables.centers,
+    "growth": tables.growth,
     "dirt": tables.dirt,
     "small": tables.small,
     "stability": tables.stability,
     "fig2": tables.fig_2,
     "further-summary": tables.further_summary,
+    "last-summary": tables.last_summary,
 }
 
 FIGURES = {"accuracy_costs.png": draw_costs, "accuracy_laws.png": draw_laws}

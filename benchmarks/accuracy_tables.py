@@ -8,8 +8,16 @@ standard errors over the sets.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from experiments import DIRTY_SHARES, K_LPE, LEVELS, SMALL_SIZES, STABLE_LAWS
-from law_experiments import BEST_K, FURTHER_SIZES, KINDS, ORACLES, TRUE_DENSITY
+from experiments import (
+    DIRTY_SHARES,
+    GROWTH_COLUMNS,
+    GROWTH_SIZES,
+    K_LPE,
+    LEVELS,
+    SMALL_SIZES,
+    STABLE_LAWS,
+)
+from law_experiments import BEST_K, KINDS, ORACLES, SIZES, TRUE_DENSITY
 from level_sets import SHARES
 from methods import (
     ANCHOR_ALONE,
@@ -22,6 +30,7 @@ from methods import (
     KNN,
     LOF,
     OC_SVM,
+    OF_GROWTH,
     OF_SETS,
     OUTWARD,
     OWN_DENSITY,
@@ -117,10 +126,19 @@ def laws_summary(of: ByExperiment) -> str:
 
 
 def further_summary(of: ByExperiment) -> str:
-    """The same for the laws set aside, by the number of training rows."""
+    """The same for the laws set aside first, by the number of training rows."""
+    return _by_size(of["further"])
+
+
+def last_summary(of: ByExperiment) -> str:
+    """The same for the laws set aside last."""
+    return _by_size(of["last"])
+
+
+def _by_size(laws: Results) -> str:
     tables = []
-    for n in FURTHER_SIZES:
-        part = of["further"].only(lambda record, n=n: record.n_train == n)
+    for n in SIZES:
+        part = laws.only(lambda record, n=n: record.n_train == n)
         tables.append(f"n = {n:,}:\n\n{_of_laws(part, [*BASE, *ORACLES])}")
     return "\n\n".join(tables)
 
@@ -189,7 +207,7 @@ def centers(of: ByExperiment) -> str:
     sets, laws = of["sets"], of["laws"]
     rows = [
         [
-            f"{method} (800 centers)" if method == RANKAD else method,
+            f"{method} (at most 800 centers)" if method == RANKAD else method,
             _told(sets, method, RANKAD, "auc"),
             _told(laws, method, RANKAD, "auc_blurred"),
             _told(laws, method, RANKAD, "spearman"),
@@ -200,6 +218,31 @@ def centers(of: ByExperiment) -> str:
     ]
     heads = ("variant", "AUC, sets", "AUC, laws", "Spearman, laws", "centers, mean", "score, us")
     return _table(heads, rows)
+
+
+def growth(of: ByExperiment) -> str:
+    """What more centers bring as rows and columns grow."""
+    results = of["growth"]
+    rows = []
+    for n in GROWTH_SIZES:
+        for d in GROWTH_COLUMNS:
+            part = results.only(
+                lambda record, n=n, d=d: (
+                    ", n = " in record.set and (record.n_train, record.n_features) == (n, d)
+                )
+            )
+            cells = [
+                f"{part.mean(m, 'auc_blurred'):.4f} / {part.mean(m, 'spearman'):.3f}"
+                for m in OF_GROWTH
+            ]
+            rows.append([f"laws, d = {d}", f"{n:,}", *cells])
+    for name in (name for name in results.sets if name.endswith(" rows")):
+        part = results.only(lambda record, name=name: record.set == name)
+        set_name, n = name.removesuffix(" rows").split(", ")
+        cells = [f"{part.mean(m, 'auc'):.4f}" for m in OF_GROWTH]
+        rows.append([set_name, f"{int(n):,}", *cells])
+    heads = [method.removeprefix("RankAD, ") for method in OF_GROWTH]
+    return _table(["laws (AUC / Spearman), set (AUC)", "rows", *heads], rows)
 
 
 def dirt(of: ByExperiment) -> str:

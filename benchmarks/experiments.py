@@ -11,8 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
-from law_experiments import FIG_2, FURTHER_SIZES, ORACLES, TRUE_DENSITY, on_fig_2, on_law
-from methods import BASE, FOR_DIRT, METHODS, OF_SETS, RANKAD, ROBUST_OFF, TRIALS, VARIANTS
+from law_experiments import FIG_2, ORACLES, SIZES, TRUE_DENSITY, on_fig_2, on_law
+from methods import (
+    BASE,
+    FOR_DIRT,
+    METHODS,
+    OF_GROWTH,
+    OF_SETS,
+    RANKAD,
+    ROBUST_OFF,
+    TRIALS,
+    VARIANTS,
+)
 from one_class import Split, load_dirty_split, load_split, set_names
 from runs import Record, Task, record_of
 from sklearn.preprocessing import StandardScaler
@@ -21,7 +31,7 @@ from rankad import RankAD
 from rankad._progress import quiet
 from rankad._threads import one_thread_each
 from rankad.baselines import KLPE
-from rankad.datasets.law_catalog import FURTHER_LAWS, SMOOTH_LAWS, law_anomalies
+from rankad.datasets.law_catalog import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
 from rankad.metrics import auc, average_precision, power
 from rankad.reproduce.errors import ReproductionError
 from rankad.reproduce.methods import Fitted
@@ -46,6 +56,10 @@ SMALL_SETS = (
     "cardio",
 )
 SMALL_SIZES = (30, 60, 100)
+
+#: Where the number of centers is looked at as rows and columns grow.
+GROWTH_COLUMNS, GROWTH_SIZES = (1, 2, 5, 16), (2_000, 20_000)
+GROWTH_SETS = ("http", "shuttle", "cover")
 
 #: Seeds of methods that only serve to choose a default.
 N_TRIAL_SEEDS = 2
@@ -146,13 +160,18 @@ def on_dirty_set(key: Key) -> Record:
 @lru_cache(maxsize=1)
 def few_rows(name: str, seed: int) -> Rows:
     set_name, size = name.removesuffix(" rows").split(", ")
-    split = load_split(set_name, seed, n_train=2_000, n_test=2_000)
+    split = load_split(set_name, seed, n_train=max(2_000, int(size)), n_test=2_000)
     return Rows.of(replace(split, train=split.train[: int(size)]))
 
 
 def on_few_rows(key: Key) -> Record:
-    """Accuracy of what was learned from few rows."""
+    """Accuracy of what was learned from so many rows."""
     return _accuracy(key, few_rows(key.set, key.seed))
+
+
+def on_growth(key: Key) -> Record:
+    """Accuracy on a law or on a set, for so many rows."""
+    return on_law(key) if ", n = " in key.set else on_few_rows(key)
 
 
 def _accuracy(key: Key, rows: Rows) -> Record:
@@ -210,6 +229,11 @@ class Experiment:
         return min(self.n_seeds, N_TRIAL_SEEDS) if method in TRIALS else self.n_seeds
 
 
+def growth_laws() -> list[str]:
+    """The laws of a few numbers of columns."""
+    return [name for name, law in SMOOTH_LAWS.items() if law.n_features in GROWTH_COLUMNS]
+
+
 def real_sets() -> list[str]:
     """The real sets, each once."""
     return [name for name in set_names() if name not in LEFT_OUT]
@@ -237,13 +261,28 @@ EXPERIMENTS: dict[str, Experiment] = {
         lambda _: [*BASE],
     ),
     "fig2": Experiment(on_fig_2, 10, lambda: [FIG_2], lambda _: [*BASE, TRUE_DENSITY]),
+    "growth": Experiment(
+        on_growth,
+        2,
+        lambda: [
+            *(f"{law}, n = {n}" for law in growth_laws() for n in GROWTH_SIZES),
+            *(f"{name}, {n} rows" for name in GROWTH_SETS for n in GROWTH_SIZES),
+        ],
+        lambda _: [*OF_GROWTH],
+    ),
     "stability": Experiment(
         on_states, 1, lambda: [*STABLE_LAWS, *DIRTY_SETS], lambda _: [*CALIBRATED]
     ),
     "further": Experiment(
         on_law,
         3,
-        lambda: [f"{name}, n = {n}" for name in FURTHER_LAWS for n in FURTHER_SIZES],
+        lambda: [f"{name}, n = {n}" for name in FURTHER_LAWS for n in SIZES],
+        lambda _: [*BASE, *ORACLES],
+    ),
+    "last": Experiment(
+        on_law,
+        3,
+        lambda: [f"{name}, n = {n}" for name in LAST_LAWS for n in SIZES],
         lambda _: [*BASE, *ORACLES],
     ),
 }

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rankad.calibration import TrainingScores
 from rankad.datasets import perpendicular_gaussians
-from rankad.datasets.law_catalog import FURTHER_LAWS, SMOOTH_LAWS, law_anomalies
+from rankad.datasets.law_catalog import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
 from rankad.datasets.laws import Law
 from rankad.metrics import auc, power
 from rankad.reproduce.methods import Fitted
@@ -23,7 +23,7 @@ from rankad.reproduce.records import Key
 KINDS = ("blurred", "uniform", "cluster")
 
 N_LAW_TRAIN, N_LAW_TEST, N_REFERENCE, N_BROAD = 2_000, 2_000, 5_000, 20_000
-FURTHER_SIZES = (300, 1_500, 5_000)
+SIZES = (300, 1_500, 5_000)
 
 FIG_2 = "perpendicular gaussians"
 
@@ -99,27 +99,25 @@ ORACLES: dict[str, Callable[[LawRows, int], Fitted]] = {
 }
 
 
-def law_and_size(experiment: str, name: str) -> tuple[Law, int]:
+def law_and_size(name: str) -> tuple[Law, int]:
     """The law that a set is named after, and how many rows train.
 
-    >>> law_and_size("further", "ring 2, n = 300")[1]
-    300
+    >>> law_and_size("ring 2, n = 300")[1], law_and_size("gauss 2")[1]
+    (300, 2000)
     """
-    if experiment == "laws":
-        return SMOOTH_LAWS[name], N_LAW_TRAIN
-    law, size = name.split(", n = ")
-    return FURTHER_LAWS[law], int(size)
+    law, _, size = name.partition(", n = ")
+    return {**SMOOTH_LAWS, **FURTHER_LAWS, **LAST_LAWS}[law], int(size or N_LAW_TRAIN)
 
 
 @lru_cache(maxsize=1)
-def law_rows(experiment: str, name: str, seed: int) -> LawRows:
+def law_rows(name: str, seed: int) -> LawRows:
     """Samples of the law that a set is named after."""
-    return LawRows.of(*law_and_size(experiment, name), seed)
+    return LawRows.of(*law_and_size(name), seed)
 
 
 def on_law(key: Key) -> Record:
     """Accuracy on a law: anomalies of each kind, the order within the bulk, level sets."""
-    return of_law(key, law_rows(key.experiment, key.set, key.seed))
+    return of_law(key, law_rows(key.set, key.seed))
 
 
 def of_law(key: Key, rows: LawRows) -> Record:

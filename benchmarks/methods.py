@@ -128,8 +128,8 @@ RANKAD, KNN, KNN_10, DENSITY = (
 )
 OC_SVM, IFOREST, LOF, ECOD = "OC-SVM, nu = .5", "iForest", "LOF", "ECOD"
 TEACHER, OWN_DENSITY, ANCHOR_ALONE = "its teacher", "its density sum", "RankAD, anchor alone"
-FOR_DIRT = "RankAD, set for dirt"
-ROBUST_OFF, OUTWARD, FORMER = "RankAD, robust off", "RankAD, outward 4", "RankAD, former default"
+FOR_DIRT = "RankAD, robust=True"
+ROBUST_OFF, OUTWARD, FORMER = "RankAD, robust=False", "RankAD, outward 4", "RankAD, former default"
 
 #: Compared everywhere.
 BASE: dict[str, Fit] = {
@@ -160,7 +160,7 @@ VARIANTS: dict[str, Fit] = {
     "RankAD, K = 5": by_rankad(n_neighbors=5),
     "RankAD, bagged teacher": by_rankad(statistic="bagged_knn"),
     ROBUST_OFF: by_rankad(robust=False),
-    FOR_DIRT: by_rankad(statistic="bagged_knn", anchor_margin=1.0),
+    FOR_DIRT: by_rankad(robust=True),
     OUTWARD: by_rankad(outward=4.0),
     **{f"RankAD, {n or 'all'} centers": by_rankad(n_centers=n) for n in N_CENTERS},
     FORMER: by_rankad(
@@ -178,4 +178,9 @@ TRIALS = tuple(
     not in (OUTWARD, ROBUST_OFF, FOR_DIRT, TEACHER, *(f"RankAD, {n} centers" for n in (400, "all")))
 )
 
-METHODS: dict[str, Fit] = {**BASE, **OF_SETS, **VARIANTS}
+#: Most centers, where rows or columns are many or few.
+OF_GROWTH: dict[str, Fit] = {
+    f"RankAD, {n} centers": by_rankad(n_centers=n) for n in (200, 400, 800, 1_600)
+}
+
+METHODS: dict[str, Fit] = {**BASE, **OF_SETS, **VARIANTS, **OF_GROWTH}

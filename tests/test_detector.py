@@ -42,7 +42,7 @@ def new(rng):
 def test_the_default_follows_the_rule(detector):
     assert detector.reference_.size == 60
     assert_allclose(detector.C_, 32 / 180)
-    assert_allclose(detector.sigma_, 0.6 * detector.mean_neighbor_distance_)
+    assert_allclose(detector.sigma_, detector.mean_neighbor_distance_)  # three columns
     assert isinstance(detector.reference_, HeldOutScores)
     assert detector.solution_.n_iter == detector.n_iter_ >= 1
     assert not hasattr(detector, "cv_results_")
@@ -497,7 +497,7 @@ def test_the_number_of_centers_can_be_chosen(nominal, new):
     everything = RankAD(n_centers=None, random_state=0).fit(nominal)
     assert 30 < everything.expansion_.n_centers <= 180
     assert spearmanr(few.score_samples(new), everything.score_samples(new))[0] > 0.9
-    assert_allclose(everything.sigma_, 0.6 * everything.mean_neighbor_distance_)
+    assert_allclose(everything.sigma_, everything.mean_neighbor_distance_)
 
 
 @pytest.mark.parametrize("n_centers", [179, 170, 120])
@@ -507,8 +507,9 @@ def test_sigma_does_not_collapse_where_most_rows_are_centers(nominal, n_centers)
     assert_allclose(few.sigma_, everything.sigma_, rtol=0.2)
 
 
-def test_few_centers_tie_sigma_to_their_distance(nominal):
-    coarse, fine = (RankAD(n_centers=n, random_state=0).fit(nominal) for n in (4, 60))
+def test_few_centers_tie_sigma_to_their_distance(rng):
+    rows = rng.normal(size=(240, 8))
+    coarse, fine = (RankAD(n_centers=n, random_state=0).fit(rows) for n in (4, 120))
     assert coarse.sigma_ > 1.5 * fine.sigma_
 
 
@@ -517,7 +518,7 @@ def test_auto_takes_all_rows_up_to_its_number(nominal, monkeypatch):
     assert_array_equal(
         RankAD(random_state=0).fit(nominal).expansion_.centers, same.expansion_.centers
     )
-    monkeypatch.setattr("rankad.detector.AUTO_CENTERS", 40)
+    monkeypatch.setattr("rankad.detector.rule_n_centers", lambda n_features: 40)
     assert RankAD(random_state=0).fit(nominal).expansion_.n_centers == 40
 
 
@@ -536,7 +537,7 @@ def test_many_copies_of_few_rows_are_few_centers(rng):
     rows = np.concatenate([np.repeat(distinct[:100], 20, axis=0), distinct[100:]])
     detector = RankAD(random_state=0).fit(rows)
     assert detector.expansion_.n_centers <= 300
-    assert_allclose(detector.sigma_, 0.6 * detector.mean_neighbor_distance_)
+    assert_allclose(detector.sigma_, 1.5 * detector.mean_neighbor_distance_)  # two columns
 
 
 def test_cross_validation_uses_as_many_centers_as_the_fit(nominal):
@@ -662,13 +663,24 @@ def test_a_clump_of_dirt_does_not_train(nominal, rng):
     rows = np.concatenate([nominal, clump])
     robust, trusting = (
         RankAD(robust=robust, calibration="train", random_state=0).fit(rows)
-        for robust in (True, False)
+        for robust in ("auto", False)
     )
     assert robust.n_outlying_ >= 6
     assert trusting.n_outlying_ == 0
     new_clump = np.array([9.0, 9.0, 9.0]) + 0.01 * rng.normal(size=(20, 3))
     assert robust.score_samples(new_clump).max() < np.quantile(robust.score_samples(nominal), 0.05)
     assert trusting.score_samples(new_clump).min() > trusting.score_samples([[5.0, 5.0, 5.0]])[0]
+
+
+def test_robust_is_one_switch_for_what_stands_dirt(nominal, new):
+    switched = RankAD(robust=True, random_state=0).fit(nominal)
+    spelled = RankAD(statistic="bagged_knn", anchor_margin=1.0, random_state=0).fit(nominal)
+    assert_array_equal(switched.score_samples(new), spelled.score_samples(new))
+    chosen = {"statistic": "mean_knn", "anchor_margin": 8.0, "random_state": 0}
+    assert_array_equal(
+        RankAD(robust=True, **chosen).fit(nominal).score_samples(new),
+        RankAD(random_state=0).fit(nominal).score_samples(new),
+    )
 
 
 def test_the_outward_step_is_the_expansions(nominal, new):

@@ -47,8 +47,8 @@ MODULES = {
     "TrainingScores WeightedScores benjamini_hochberg clopper_pearson conditional_p_values "
     "density_ratio false_alarm_band false_alarm_law level_for_budget nominal_share "
     "reference_for_discoveries reference_needed safe_order theorem_6_bound true_alarm_share",
-    "datasets": "CorruptDatasetError Dataset DownloadError FURTHER_LAWS Law MissingDatasetError "
-    "NormalMixture SMOOTH_LAWS UnknownDatasetError cache_folder law_anomalies load mulcross names "
+    "datasets": "CorruptDatasetError Dataset DownloadError FURTHER_LAWS LAST_LAWS Law "
+    "MissingDatasetError NormalMixture SMOOTH_LAWS UnknownDatasetError cache_folder law_anomalies load mulcross names "
     "perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
     "explanations": "Explanation Reason explain",
@@ -63,7 +63,7 @@ MODULES = {
     "reproduce": "LEVELS Record RecordsError Reproduction ReproductionError Results TARGETS "
     "output_folder read_records reproduce",
     "selection": "CV_TOL CenterChoice CrossValidation PAPER_CS PAPER_RELATIVE_SIGMAS candidates "
-    "cross_validate paper_sigmas rule_C rule_n_neighbors rule_sigma",
+    "cross_validate paper_sigmas rule_C rule_n_centers rule_n_neighbors rule_sigma",
     "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
     "minimize_along minimize_linear",
     "statistics": "BaggedNeighborDistance DimensionAdaptedDistance EpsilonNeighborhood "

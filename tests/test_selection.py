@@ -232,7 +232,7 @@ def test_candidates_are_one_value_or_a_grid():
 
 def test_the_rule_refuses_a_width_of_zero():
     with pytest.raises(ValueError, match="rule gives sigma = 0; give sigma as a number"):
-        rule_sigma(0.0)
+        rule_sigma(0.0, n_features=2)
 
 
 def test_the_papers_grid_refuses_a_width_of_zero():

@@ -11,10 +11,11 @@ from threadpoolctl import threadpool_limits
 from timing import Timings, repeated, timed
 
 from rankad import RankAD
-from rankad.detector import AUTO_CENTERS
 from rankad.kernels import FarField, KernelExpansion
+from rankad.selection import rule_n_centers
 
-N_FEATURES, N_CENTERS, N_TRAINING, N_POINTS = 10, AUTO_CENTERS, 2_000, 80_000
+N_FEATURES, N_TRAINING, N_POINTS = 10, 2_000, 80_000
+N_CENTERS = rule_n_centers(N_FEATURES)
 
 #: Fewer centers, for whom speed counts more.
 N_FEW_CENTERS = 200

@@ -34,6 +34,7 @@ from rankad.selection import (
     cross_validate,
     paper_sigmas,
     rule_C,
+    rule_n_centers,
     rule_n_neighbors,
     rule_sigma,
 )
@@ -48,8 +49,10 @@ from rankad.statistics import (
 )
 from rankad.statistics.outlying import outlying
 
-#: Centers of n_centers="auto".
-AUTO_CENTERS = 800
+#: Margins of anchor_margin="auto": a narrow one leaves more to the levels, which a few anomalies
+#: among the rows hardly move, and less to the anchor, which lifts every row.
+_MARGIN = 8.0
+_MARGIN_FOR_DIRT = 1.0
 
 #: Rows that train the ranker, for each center and at least: more hardly move so few weights.
 _ROWS_PER_CENTER = 250
@@ -73,13 +76,14 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     alpha : float, default=0.05
         False-alarm level of ``predict(X)`` and of ``decision_function``'s zero.
-    statistic : str or callable, default="mean_knn"
+    statistic : str or callable, default="auto"
         What ranks the training rows: minus the mean distance to the K nearest neighbors
-        ("mean_knn"), the distance to the K-th ("kth_knn"), distances about the K-th averaged over
-        halvings ("halved_knn"), the number of neighbors within a radius ("epsilon"), a
-        leave-one-out density ("kernel_density"), distances along a neighbor graph ("geodesic_knn")
-        or for the local dimension ("dimension_adapted_knn"); or any callable from rows to values,
-        higher = more nominal (see `rankad.statistics`).
+        ("mean_knn"; "auto" is this one, unless ``robust=True``), to the nearest of 16 random rows,
+        a mean of 100 such draws ("bagged_knn"), the distance to the K-th ("kth_knn"), distances
+        about the K-th averaged over halvings ("halved_knn"), the number of neighbors within a
+        radius ("epsilon"), a leave-one-out density ("kernel_density"), distances along a neighbor
+        graph ("geodesic_knn") or for the local dimension ("dimension_adapted_knn"); or any callable
+        from rows to values, higher = more nominal (see `rankad.statistics`).
     n_neighbors : int or "auto", default="auto"
         Neighbors K in a statistic given by name, and in the rule for sigma. "auto" is
         ``n^(4 / (d + 4))`` for n training rows of d columns, at least 5: the rate at which neighbor
@@ -101,16 +105,17 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Weight of a virtual point at infinity that every training row must outrank, in units of all
         other pairs together. It makes far points anomalous, and brings the far field of `scorer_`.
         0 is the paper: a point far from all data may then get a middling rank.
-    anchor_margin : float, default=8.0
+    anchor_margin : float or "auto", default="auto"
         How far above infinity the training rows are to score, in units of the step between two
-        levels. The wider, the less the levels count: gaps between dense clusters are found better,
-        and the order within the bulk follows the density less.
+        levels: "auto" is 8, and 1 where ``robust=True``. The wider, the less the levels count: gaps
+        between dense clusters are found better, and the order within the bulk follows the density
+        less.
     C : float, "rule" or "cv", default="rule"
         Weight of the loss. The rule is 32 / n.
     sigma : float, "rule" or "cv", default="rule"
-        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is .6 of
-        the mean distance to the K nearest neighbors or, if larger, .85 of the mean distance to the
-        nearest center.
+        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. The rule is the larger
+        of .6 and 3 / d, for d columns, times the mean distance to the K nearest neighbors or, if
+        larger, .85 of the mean distance to the nearest center.
     Cs, sigmas : array-like, optional
         Grids for "cv"; by default the paper's 13 values of C and 21 widths, 2^-10 to 2^10 times the
         mean distance to the K nearest neighbors.
@@ -119,20 +124,23 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     n_centers : int, "auto" or None, default="auto"
         Most centers of the kernel, and so the cost of scoring. Where there are more training rows,
         k-means chooses the centers and training takes time and memory linear in the rows; "auto"
-        is 800. Where the kernel is so wide that fewer do, fewer are kept. None takes all training
-        rows, up to 20,000, as candidates; those in no active pair drop out. More than 250 rows a
-        center, and more than 100,000, are too many to be worth it: a random sample trains.
+        is 200 for each column, at most 800. Where the kernel is so wide that fewer do, fewer are
+        kept. None takes all training rows, up to 20,000, as candidates; those in no active pair
+        drop out. More than 250 rows a center, and more than 100,000, are too many to be worth it: a
+        random sample trains.
     outward : float, default=0.0
         Judge a row a little further out than it is: its score is multiplied by
         ``exp(-outward |v|^2 / sigma^2)``, v its distance from the weighted mean of the centers
         around it. Rows beside their neighbors, not among them, then score lower. 4 is a good value
         where gaps matter; scoring takes longer (see `KernelExpansion`).
-    robust : bool, default=True
-        Leave out of training what lies far from all other training rows and so may be dirt: rows
-        whose mean distance to the nearest of 16 random rows is, on a log scale, more than four
-        robust standard deviations above the median. They still calibrate. A small nominal group far
-        from all others (fewer than one row in 16 or so) is taken for dirt, too: set it to False
-        where there are such, and the rows are clean.
+    robust : bool or "auto", default="auto"
+        How far to distrust the training rows. "auto" leaves out of training what lies far from all
+        other training rows and so may be dirt: rows whose mean distance to the nearest of 16 random
+        rows is, on a log scale, more than four robust standard deviations above the median. They
+        still calibrate. True is for rows of which more than a percent may be anomalies: it also
+        ranks by "bagged_knn" and takes an ``anchor_margin`` of 1, unless others are given. False
+        trains on all rows. A small nominal group far from all others (fewer than one row in 16 or
+        so) is taken for dirt, too: set it to False where there are such, and the rows are clean.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"
@@ -187,7 +195,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     n_neighbors_ : int
         Neighbors used.
     n_outlying_ : int
-        Training rows that were left out as outlying; 0 unless ``robust``.
+        Training rows that were left out as outlying; 0 if ``robust=False``.
     neighbor_search_ : NeighborSearch or None
         How the statistic sought neighbors: by k-d tree or brute force, and among all rows or, where
         those are very many, a random sample. None for a callable that is not of
@@ -205,21 +213,21 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> detector.p_values([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]]).round(3)
-    array([0.913, 0.008])
+    array([0.984, 0.008])
     >>> detector.predict([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], alpha=0.01)
     array([ 1, -1])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
-        "statistic": [StrOptions(set(STATISTICS)), callable],
+        "statistic": [StrOptions({"auto", *STATISTICS}), callable],
         "n_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_levels": [Interval(Integral, 2, None, closed="left"), StrOptions({"tail"}), None],
         "min_rank_gap": [Interval(Real, 0, 1, closed="neither"), None],
         "pair_weight": [callable, None],
         "loss": [StrOptions(set(LOSSES))],
         "anchor": [Interval(Real, 0, None, closed="left")],
-        "anchor_margin": [Interval(Real, 0, None, closed="neither")],
+        "anchor_margin": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "C": [StrOptions({"rule", "cv"}), Interval(Real, 0, None, closed="neither")],
         "sigma": [StrOptions({"rule", "cv"}), Interval(Real, 0, None, closed="neither")],
         "Cs": ["array-like", None],
@@ -227,7 +235,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         "cv": ["cv_object"],
         "n_centers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
         "outward": [Interval(Real, 0, None, closed="left")],
-        "robust": ["boolean"],
+        "robust": [StrOptions({"auto"}), "boolean"],
         "scaler": SCALER_CONSTRAINT,
         "calibration": [StrOptions(set(CALIBRATIONS))],
         "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
@@ -243,14 +251,14 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         alpha: float = 0.05,
-        statistic: str | Statistic = "mean_knn",
+        statistic: str | Statistic = "auto",
         n_neighbors: int | Literal["auto"] = "auto",
         n_levels: int | Literal["tail"] | None = 10,
         min_rank_gap: float | None = None,
         pair_weight: PairWeight | None = None,
         loss: str = "squared_hinge",
         anchor: float = 1.0,
-        anchor_margin: float = 8.0,
+        anchor_margin: float | Literal["auto"] = "auto",
         C: float | Literal["rule", "cv"] = "rule",
         sigma: float | Literal["rule", "cv"] = "rule",
         Cs: ArrayLike | None = None,
@@ -258,7 +266,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         cv: Any = 4,
         n_centers: int | Literal["auto"] | None = "auto",
         outward: float = 0.0,
-        robust: bool = True,
+        robust: bool | Literal["auto"] = "auto",
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.25,
@@ -324,7 +332,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         return cls(**(published | params))
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
-        self._require_memory(len(rows))
+        self._require_memory(rows)
         self.scaler_ = fitted_scaler(self.scaler, rows)
         points = self._training_points(scaled(self.scaler_, rows), rng)
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
@@ -334,10 +342,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         scheme = PreferenceScheme(self.n_levels, self.min_rank_gap, self.pair_weight)
         preferences = scheme(values)
         require_pairs(values, preferences)
-        if self.statistic != "mean_knn":
+        if self._statistic_name != "mean_knn":
             values = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)(points)
         self.mean_neighbor_distance_ = -float(values.mean())
-        problem = RankSVM(self.anchor, self.anchor_margin, self.loss, self.tol, self.max_iter)
+        problem = RankSVM(self.anchor, self._margin, self.loss, self.tol, self.max_iter)
         centers = self._centers(points, rng)
         self.C_, self.sigma_ = self._choose(points, centers, statistic, scheme, problem, rng)
         logger.info("training the ranker at C=%.4g, sigma=%.4g", self.C_, self.sigma_)
@@ -399,7 +407,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
                 f"outward={self.outward} needs an anchor: without one scores have no zero, and "
                 "cannot shrink towards it. Set anchor above 0, or outward to 0."
             )
-        n_most = max(_ROWS_PER_CENTER * min(self._most_centers, len(points)), _LEAST_SAMPLE)
+        n_most = max(_ROWS_PER_CENTER * min(self._most_centers(points), len(points)), _LEAST_SAMPLE)
         if len(points) > n_most:
             logger.info("training on %d of %d rows, drawn at random", n_most, len(points))
             points = points[np.sort(rng.choice(len(points), int(n_most), replace=False))]
@@ -427,30 +435,49 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
                 f"there are only {len(points)} training rows."
             )
         return named_statistic(
-            self.statistic,
+            str(self._statistic_name),
             n_neighbors=self.n_neighbors_,
             n_jobs=self.n_jobs,
             random_state=rng.randint(2**31 - 1),
         )
 
+    @property
+    def _is_for_dirt(self) -> bool:
+        return self.robust != "auto" and bool(self.robust)
+
+    @property
+    def _statistic_name(self) -> str | None:
+        """Name of the statistic; None if it has none."""
+        if self.statistic != "auto":
+            return None if callable(self.statistic) else self.statistic
+        return "bagged_knn" if self._is_for_dirt else "mean_knn"
+
+    @property
+    def _margin(self) -> float:
+        if self.anchor_margin != "auto":
+            return float(self.anchor_margin)
+        return _MARGIN_FOR_DIRT if self._is_for_dirt else _MARGIN
+
     def _centers(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray | None:
         """Centers of the kernels, or None where all rows are candidates."""
-        if len(points) <= self._most_centers:
+        if len(points) <= self._most_centers(points):
             return None
         return self._chosen_centers(points, rng)
 
     def _chosen_centers(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray:
-        logger.info("choosing %d centers among %d rows", self._most_centers, len(points))
-        return kmeans_centers(points, int(self._most_centers), rng)
+        n_centers = int(self._most_centers(points))
+        logger.info("choosing %d centers among %d rows", n_centers, len(points))
+        return kmeans_centers(points, n_centers, rng)
 
-    @property
-    def _most_centers(self) -> float:
+    def _most_centers(self, points: FloatArray) -> float:
         if self.n_centers is None:
             return inf
-        return AUTO_CENTERS if self.n_centers == "auto" else int(self.n_centers)
+        is_auto = self.n_centers == "auto"
+        return rule_n_centers(points.shape[1]) if is_auto else int(self.n_centers)
 
-    def _require_memory(self, n_rows: int) -> None:
-        n_centers = min(n_rows, self._most_centers)
+    def _require_memory(self, rows: FloatArray) -> None:
+        n_rows = len(rows)
+        n_centers = min(n_rows, self._most_centers(rows))
         if n_centers > MAX_KERNEL_ROWS:
             which = "all" if n_centers == n_rows else n_centers
             raise ValueError(
@@ -473,7 +500,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         by_rule = 0.0
         if self.sigma == "rule":
             to_centers = 0.0 if centers is None else mean_center_distance(points, centers, rng)
-            by_rule = rule_sigma(distance, to_centers)
+            by_rule = rule_sigma(distance, points.shape[1], to_centers)
         Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
         uses_paper_grid = self.sigma == "cv" and self.sigmas is None
         paper_grid = paper_sigmas(distance) if uses_paper_grid else ()

@@ -7,10 +7,10 @@ from scipy.linalg import toeplitz
 from scipy.special import gamma as gamma_function
 from scipy.stats import multivariate_normal, multivariate_t, norm
 
-from rankad.datasets import FURTHER_LAWS, SMOOTH_LAWS, law_anomalies
+from rankad.datasets import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
 from rankad.datasets.laws import Graph, Linear, Product, Ring, StudentT
 
-CATALOG = {**SMOOTH_LAWS, **FURTHER_LAWS}
+CATALOG = {**SMOOTH_LAWS, **FURTHER_LAWS, **LAST_LAWS}
 KINDS = ("uniform", "blurred", "cluster")
 FLAT = [name for name, law in CATALOG.items() if law.n_features <= 2]
 
@@ -66,6 +66,35 @@ def correlations(d, c):
     return toeplitz(c ** np.arange(d))
 
 
+def logistic_density(x):
+    return 1.0 / (2.0 + np.exp(x) + np.exp(-x))
+
+
+def helix_density(x):
+    u, a, b = x.T
+    off = np.array([a - 2 * np.cos(2 * u), b - 2 * np.sin(2 * u)])
+    return norm.pdf(u) * norm.pdf(off, scale=0.3).prod(axis=0)
+
+
+def curve_density(x):
+    u, columns = x[:, 0], x[:, 1:].T
+    off = [column - np.sin(k * u / 2) for k, column in enumerate(columns, start=1)]
+    return norm.pdf(u) * norm.pdf(off, scale=0.2).prod(axis=0)
+
+
+def mixed_density(x):
+    a, b, c, d, e, f = x.T
+    power = 1.5 / (2 * gamma_function(1 / 1.5)) * np.exp(-(np.abs(f) ** 1.5))
+    first = norm.pdf(a) * b**2 * np.exp(-b) / 2 * 6 * c * (1 - c)
+    return first * logistic_density(d) * norm.pdf(np.log(e) / 0.4) / (0.4 * e) * power
+
+
+def correlated_logistic_density(x):
+    root = np.linalg.cholesky(correlations(12, 0.7))
+    sources = np.linalg.solve(root, x.T).T
+    return logistic_density(sources).prod(axis=1) / np.prod(np.diag(root))
+
+
 TEN_MEANS = np.repeat([[0, 0, 0], [3, 0, 0], [0, -3, 0], [0, 0, 2.0]], [3, 3, 4], axis=1)
 TEN_DEVIATIONS = np.outer([1.0, 0.5, 0.8, 0.3], np.linspace(0.7, 1.3, 10))
 
@@ -90,6 +119,22 @@ DENSITIES = {
     "clusters 10": mixture_density([0.5, 0.3, 0.15, 0.05], TEN_MEANS, TEN_DEVIATIONS),
     "sheet 10": sheet_density,
     "correlated 16": multivariate_t(np.zeros(16), correlations(16, 0.9), df=6).pdf,
+    "logistic 1": lambda x: logistic_density(x[:, 0]),
+    "clusters 1": mixture_density(
+        [0.6, 0.3, 0.1], [(0,), (4,), (-3,)], np.array([(1.0,), (0.5,), (0.3,)])
+    ),
+    "cross 2": mixture_density([0.6, 0.4], np.zeros((2, 2)), np.array([(2.0, 0.3), (0.3, 2.0)])),
+    "weibull 3": lambda x: (1.5 * np.sqrt(x) * np.exp(-(x**1.5))).prod(axis=1),
+    "helix 3": helix_density,
+    "student 4, 3 degrees": multivariate_t(np.zeros(4), correlations(4, 0.6), df=3).pdf,
+    "clusters 5": mixture_density(
+        [0.4, 0.24, 0.15, 0.1, 0.07, 0.04],
+        np.vstack([np.zeros(5), np.diag([3.0, -3.0, 4.0, -2.5, 3.5])]),
+        np.outer([1.0, 0.6, 0.4, 0.9, 0.3, 0.5], np.ones(5)),
+    ),
+    "mixed 6": mixed_density,
+    "curve 8": curve_density,
+    "correlated 12": correlated_logistic_density,
 }
 
 
@@ -103,11 +148,12 @@ def quadrature(n_features):
 
 def test_the_catalogs_are_these():
     assert len(SMOOTH_LAWS) == 18
-    assert sorted(FURTHER_LAWS) == sorted(set(DENSITIES) - set(SMOOTH_LAWS))
-    assert len(FURTHER_LAWS) >= 12
-    for laws in (SMOOTH_LAWS, FURTHER_LAWS):
+    assert sorted(CATALOG) == sorted(DENSITIES)
+    assert len(CATALOG) == len(SMOOTH_LAWS) + len(FURTHER_LAWS) + len(LAST_LAWS)
+    assert (len(FURTHER_LAWS), len(LAST_LAWS)) == (13, 10)
+    for laws, most in ((SMOOTH_LAWS, 16), (FURTHER_LAWS, 16), (LAST_LAWS, 12)):
         dimensions = [law.n_features for law in laws.values()]
-        assert (min(dimensions), max(dimensions)) == (1, 16)
+        assert (min(dimensions), max(dimensions)) == (1, most)
 
 
 @every_law
@@ -179,7 +225,7 @@ def test_a_curved_law_has_mass_one(name):
 @every_law
 def test_log_density_is_finite_where_the_density_underflows(name):
     heavy = {name: 1e150 for name in CATALOG if "student" in name} | {"correlated 16": 1e150}
-    value = {"beta 3": 1e-120, "lognormal 4": 1e20, **heavy}.get(name, 1e4)
+    value = {"beta 3": 1e-120, "mixed 6": 1e-120, "lognormal 4": 1e20, **heavy}.get(name, 1e4)
     log_density = CATALOG[name].log_density(np.full((1, CATALOG[name].n_features), value))[0]
     assert np.exp(log_density) == 0.0
     assert np.isfinite(log_density)

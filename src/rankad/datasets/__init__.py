@@ -15,7 +15,7 @@ from rankad.datasets.errors import (
     MissingDatasetError,
     UnknownDatasetError,
 )
-from rankad.datasets.law_catalog import FURTHER_LAWS, SMOOTH_LAWS, law_anomalies
+from rankad.datasets.law_catalog import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
 from rankad.datasets.laws import Law
 from rankad.datasets.loader import cache_folder, load, names
 from rankad.datasets.mixture import NormalMixture
@@ -23,6 +23,7 @@ from rankad.datasets.synthetic import mulcross, perpendicular_gaussians, two_gau
 
 __all__ = [
     "FURTHER_LAWS",
+    "LAST_LAWS",
     "SMOOTH_LAWS",
     "CorruptDatasetError",
     "Dataset",

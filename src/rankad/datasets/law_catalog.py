@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import toeplitz
-from scipy.stats import beta, gamma, gennorm, lognorm
+from scipy.stats import beta, gamma, gennorm, logistic, lognorm, norm, weibull_min
 from sklearn.utils import check_random_state
 
 from rankad._typing import FloatArray
@@ -73,6 +73,30 @@ def _sheet(base: FloatArray) -> FloatArray:
     )
 
 
+def _cross() -> NormalMixture:
+    """Two long clouds across one another."""
+    variances = np.array([[4.0, 0.09], [0.09, 4.0]])
+    return NormalMixture(np.array([0.6, 0.4]), np.zeros((2, 2)), variances)
+
+
+def _clusters_in_five_columns() -> NormalMixture:
+    """Six clusters, each half as large as the one before it or so, and of its own width."""
+    means = np.zeros((6, 5))
+    means[np.arange(1, 6), np.arange(5)] = [3.0, -3.0, 4.0, -2.5, 3.5]
+    deviations = np.array([[1.0], [0.6], [0.4], [0.9], [0.3], [0.5]]) * np.ones(5)
+    return NormalMixture(np.array([0.4, 0.24, 0.15, 0.1, 0.07, 0.04]), means, deviations**2)
+
+
+def _helix(base: FloatArray) -> FloatArray:
+    """A circle around the first column."""
+    return np.hstack([2.0 * np.cos(2.0 * base), 2.0 * np.sin(2.0 * base)])
+
+
+def _curve(base: FloatArray) -> FloatArray:
+    """Seven smooth functions of one column."""
+    return np.hstack([np.sin((k + 1) * base / 2.0) for k in range(7)])
+
+
 def _correlated(law: Law, correlation: float) -> Linear:
     """The law after a map that gives columns ``i`` and ``j`` correlation ``c^|i - j|``."""
     correlations = toeplitz(correlation ** np.arange(law.n_features))
@@ -109,6 +133,27 @@ FURTHER_LAWS: Final[dict[str, Law]] = {
     "clusters 10": _clusters_in_ten_columns(),
     "sheet 10": Graph(_normal(2), _sheet, noise=(0.1,) * 8),
     "correlated 16": _correlated(StudentT(16, degrees=6), 0.9),
+}
+
+
+#: Laws for the very last test: drawn up when the defaults stood and `FURTHER_LAWS` had been seen.
+LAST_LAWS: Final[dict[str, Law]] = {
+    "logistic 1": Product((logistic(),)),
+    "clusters 1": NormalMixture(
+        np.array([0.6, 0.3, 0.1]),
+        np.array([[0.0], [4.0], [-3.0]]),
+        np.array([[1.0], [0.5], [0.3]]) ** 2,
+    ),
+    "cross 2": _cross(),
+    "weibull 3": Product((weibull_min(1.5),) * 3),
+    "helix 3": Graph(_normal(1), _helix, noise=(0.3, 0.3)),
+    "student 4, 3 degrees": _correlated(StudentT(4, degrees=3), 0.6),
+    "clusters 5": _clusters_in_five_columns(),
+    "mixed 6": Product(
+        (norm(), gamma(3.0), beta(2.0, 2.0), logistic(), lognorm(0.4), gennorm(1.5))
+    ),
+    "curve 8": Graph(_normal(1), _curve, noise=(0.2,) * 7),
+    "correlated 12": _correlated(Product((logistic(),) * 12), 0.7),
 }
 
 

@@ -7,6 +7,7 @@ from rankad.selection.rules import (
     candidates,
     paper_sigmas,
     rule_C,
+    rule_n_centers,
     rule_n_neighbors,
     rule_sigma,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "cross_validate",
     "paper_sigmas",
     "rule_C",
+    "rule_n_centers",
     "rule_n_neighbors",
     "rule_sigma",
 ]

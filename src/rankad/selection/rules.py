@@ -1,4 +1,4 @@
-"""The rules for neighbors, C and sigma, and the paper's grid of the latter two."""
+"""The rules for neighbors, centers, C and sigma, and the paper's grid of the latter two."""
 
 import math
 
@@ -10,6 +10,10 @@ from rankad._typing import FloatArray
 #: The paper's grid: 13 values of C, and 21 widths in units of the mean neighbor distance D_K.
 PAPER_CS = (*(float(f"{digit}e{power}") for power in range(-3, 3) for digit in (1, 3)), 1000.0)
 PAPER_RELATIVE_SIGMAS = tuple(2.0**power for power in range(-10, 11))
+
+#: Centers for each column, and most of them.
+_CENTERS_PER_COLUMN = 200
+_MOST_CENTERS = 800
 
 
 def rule_n_neighbors(n: int, n_features: int) -> int:
@@ -26,6 +30,18 @@ def rule_n_neighbors(n: int, n_features: int) -> int:
     return max(5, round(math.pow(n, 4.0 / (n_features + 4))))
 
 
+def rule_n_centers(n_features: int) -> int:
+    """``min(800, 200 d)``: fewer where few columns are soon covered.
+
+    Accuracy grows slowly with the centers, the cost of a score in proportion. The number does not
+    grow with the rows.
+
+    >>> [rule_n_centers(d) for d in (1, 2, 3, 4, 30)]
+    [200, 400, 600, 800, 800]
+    """
+    return min(_MOST_CENTERS, _CENTERS_PER_COLUMN * n_features)
+
+
 def rule_C(n: int) -> float:
     """``C = 32 / n``: safely above the C n at which the anchor loses its grip, whatever n.
 
@@ -35,16 +51,22 @@ def rule_C(n: int) -> float:
     return 32.0 / n
 
 
-def rule_sigma(mean_neighbor_distance: float, mean_center_distance: float = 0.0) -> float:
-    """``sigma = .6 D_K``: narrow enough to follow the statistic closely.
+def rule_sigma(
+    mean_neighbor_distance: float, n_features: int, mean_center_distance: float = 0.0
+) -> float:
+    """``sigma = max(.6, 3 / d) D_K``: narrow enough to find gaps, in few columns wide and smooth.
+
+    In few columns the rule for K takes many neighbors, so their ranks are smooth, and a wide kernel
+    follows them best; in many columns it would fill the gaps between the data.
 
     Or, if larger, .85 of the mean distance of a row to its nearest center, so that few centers
     still cover the data. Where most rows are centers themselves, that would shrink to nothing.
 
-    >>> rule_sigma(2.0), rule_sigma(2.0, 2.0)
-    (1.2, 1.7)
+    >>> rule_sigma(2.0, n_features=2), rule_sigma(2.0, n_features=10), rule_sigma(2.0, 10, 2.0)
+    (3.0, 1.2, 1.7)
     """
-    sigma = max(0.6 * mean_neighbor_distance, 0.85 * mean_center_distance)
+    width = max(0.6, 3.0 / n_features)
+    sigma = max(width * mean_neighbor_distance, 0.85 * mean_center_distance)
     if sigma == 0.0:
         raise ValueError(
             "The mean neighbor distance is 0, so the rule gives sigma = 0; give sigma as a number."
