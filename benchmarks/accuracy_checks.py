@@ -1,4 +1,4 @@
-"""What was to be reached, beside what was measured: the first table of docs/accuracy.md."""
+"""What was to be reached, beside what was measured: printed when the page has been made."""
 
 from dataclasses import dataclass
 
@@ -140,8 +140,8 @@ def on_costs(sets: Results) -> Check:
     return Check(what, f"{theirs / ours:.1f}", ">= 5", theirs / ours >= 5.0)
 
 
-def in_short(of: ByExperiment) -> str:
-    """The checks as a table."""
+def as_table(of: ByExperiment) -> str:
+    """The checks, one a line."""
     rows = [
         table_row([one.what, one.measured, one.asked, "yes" if one.is_met else "**no**"])
         for one in checks(of)

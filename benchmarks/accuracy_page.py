@@ -3,9 +3,9 @@
     RANKAD_DATA=... python benchmarks/accuracy_page.py [TABLE ...] [--seeds N] [--print]
 
 Each table of the page stands between two marks, ``<!-- name -->`` and ``<!-- /name -->``, and is
-written anew; the words around it are the page's own. With ``--print`` the tables are printed, and
-the page stays as it is; ``--seeds`` looks at the first seeds alone, whatever has been measured of
-the others.
+written anew; the words around it are the page's own. At the end the command prints what was to be
+reached, and whether it was. With ``--print`` the tables are printed, and the page stays as it is;
+``--seeds`` looks at the first seeds alone, whatever has been measured of the others.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import accuracy_tables as tables
 from accuracy import RECORDS, tasks
-from accuracy_checks import in_short
+from accuracy_checks import as_table
 from accuracy_figures import draw_costs, draw_laws
 from experiments import EXPERIMENTS
 from pages import with_table
@@ -26,7 +26,6 @@ from rankad.reproduce.records import read_records
 DOCS = Path(__file__).parents[1] / "docs"
 
 TABLES: dict[str, Callable[[tables.ByExperiment], str]] = {
-    "in-short": in_short,
     "sets-summary": tables.sets_summary,
     "sets-by-set": tables.sets_by_set,
     "laws-summary": tables.laws_summary,
@@ -92,6 +91,7 @@ def main() -> None:
     if not asked.tables:
         for name, draw in FIGURES.items():
             draw(of, DOCS / "images" / name)
+        print(as_table(of))
 
 
 if __name__ == "__main__":

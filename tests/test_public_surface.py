@@ -48,7 +48,8 @@ MODULES = {
     "density_ratio false_alarm_band false_alarm_law level_for_budget nominal_share "
     "reference_for_discoveries reference_needed safe_order theorem_6_bound true_alarm_share",
     "datasets": "CorruptDatasetError Dataset DownloadError FURTHER_LAWS LAST_LAWS Law "
-    "MissingDatasetError NormalMixture SMOOTH_LAWS UnknownDatasetError cache_folder law_anomalies load mulcross names "
+    "MissingDatasetError NormalMixture SMOOTH_LAWS UnknownDatasetError cache_folder "
+    "law_anomalies load mulcross names "
     "perpendicular_gaussians two_gaussians",
     "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
     "explanations": "Explanation Reason explain",

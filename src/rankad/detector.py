@@ -86,9 +86,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         from rows to values, higher = more nominal (see `rankad.statistics`).
     n_neighbors : int or "auto", default="auto"
         Neighbors K in a statistic given by name, and in the rule for sigma. "auto" is
-        ``n^(4 / (d + 4))`` for n training rows of d columns, at least 5: the rate at which neighbor
-        distances estimate a density best. A number is lowered, with a warning, where there are not
-        that many rows.
+        ``n^(4 / (d + 4))`` for n training rows of d columns that vary, at least 5: the rate at
+        which neighbor distances estimate a density best. A number is lowered, with a warning, where
+        there are not that many rows.
     n_levels : int, "tail" or None, default=10
         Levels that the ranks are quantized to; rows are preferred to those of lower levels. A
         number m makes m equal ones (the paper has 3); "tail" makes two, the least nominal tenth of
@@ -213,7 +213,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> detector.p_values([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]]).round(3)
-    array([0.984, 0.008])
+    array([0.952, 0.008])
     >>> detector.predict([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], alpha=0.01)
     array([ 1, -1])
     """
@@ -422,7 +422,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     def _statistic(self, points: FloatArray, rng: np.random.RandomState) -> Statistic:
         n_others = len(points) - 1
         is_auto = self.n_neighbors == "auto"
-        n_asked = rule_n_neighbors(*points.shape) if is_auto else int(self.n_neighbors)
+        by_rule = rule_n_neighbors(len(points), _n_varying(points))
+        n_asked = by_rule if is_auto else int(self.n_neighbors)
         self.n_neighbors_ = min(n_asked, n_others)
         if isinstance(self.statistic, type):
             name = self.statistic.__name__
@@ -473,7 +474,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_centers is None:
             return inf
         is_auto = self.n_centers == "auto"
-        return rule_n_centers(points.shape[1]) if is_auto else int(self.n_centers)
+        return rule_n_centers(_n_varying(points)) if is_auto else int(self.n_centers)
 
     def _require_memory(self, rows: FloatArray) -> None:
         n_rows = len(rows)
@@ -500,7 +501,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         by_rule = 0.0
         if self.sigma == "rule":
             to_centers = 0.0 if centers is None else mean_center_distance(points, centers, rng)
-            by_rule = rule_sigma(distance, points.shape[1], to_centers)
+            by_rule = rule_sigma(distance, _n_varying(points), to_centers)
         Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
         uses_paper_grid = self.sigma == "cv" and self.sigmas is None
         paper_grid = paper_sigmas(distance) if uses_paper_grid else ()
@@ -526,6 +527,11 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.cv_results_ = chosen.results
         return chosen.C, chosen.sigma
+
+
+def _n_varying(points: FloatArray) -> int:
+    """Columns that count for the rules: those that are not constant, at least one."""
+    return max(1, int((points != points[:1]).any(axis=0).sum()))
 
 
 def _planned_search(statistic: Statistic, points: FloatArray) -> NeighborSearch | None:

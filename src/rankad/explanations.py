@@ -161,8 +161,8 @@ def explain(
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> explanation = explain(detector, [[0.0, 9.0, 0.0], [9.0, 9.0, 0.0]])
     >>> explanation
-    row 0: p = 0.00794; x1 9 -> 0.368359 would give p = 0.976
-    row 1: p = 0.00794; no feature alone would raise p (the score rises most by x0 9 -> 0.190992)
+    row 0: p = 0.00794; x1 9 -> 0.241943 would give p = 0.96
+    row 1: p = 0.00794; no feature alone would raise p (the score rises most by x1 9 -> -0.0773451)
     >>> explanation.top(0, n=1)[0].name
     'x1'
     """

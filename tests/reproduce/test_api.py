@@ -137,7 +137,7 @@ def test_a_run_is_measured_as_the_record_says():
     assert record.key == key
     assert (record.n_train, record.n_nominal, record.n_anomalies) == (600, 500, 1_000)
     assert (record.n_reference, record.guarantee) == (150, "exact")
-    assert 400 < record.n_centers <= 450  # the rows that train, less those in no active pair
+    assert 100 < record.n_centers < 400  # two columns: a wide kernel, of which few centers are left
     assert 0.95 < record.auc < 0.99
     assert record.partial_auc < record.auc < record.average_precision
     assert record.roc[-1] == 1.0

@@ -50,7 +50,7 @@ class ExplanationDisplay(Display):
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> display = ExplanationDisplay.from_estimator(detector, [[0.0, 9.0, 0.0]])
     >>> display.ax_.get_title(loc="left"), str(display.reasons[0])
-    ('row 0: p = 0.00794', 'x1 9 -> 0.368359')
+    ('row 0: p = 0.00794', 'x1 9 -> 0.241943')
     """
 
     reasons: list[Reason]

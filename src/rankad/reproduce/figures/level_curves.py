@@ -127,8 +127,8 @@ def _draw_level_curves(
 def _thresholds(scores: FloatArray, masses: Sequence[float]) -> dict[float, str]:
     """Scores above which these shares of them lie, increasing and distinct, with the shares.
 
-    >>> _thresholds(np.arange(101.0), (0.25, 0.9))
-    {10.0: '90%', 75.0: '25%'}
+    >>> _thresholds(np.arange(101.0), (0.25, 0.75))
+    {25.0: '75%', 75.0: '25%'}
     """
     shares = sorted(masses, reverse=True)
     return {float(np.quantile(scores, 1.0 - share)): f"{share:.0%}" for share in shares}
