@@ -1,4 +1,4 @@
-"""What the page of benchmarks says beside its figures."""
+"""The page of the speed benchmarks."""
 
 import sys
 from pathlib import Path
@@ -6,41 +6,49 @@ from pathlib import Path
 import pytest
 
 SPEED = Path(__file__).parents[1] / "benchmarks" / "speed"
-FLOATS = ("float64", "float32")
-NAMES = {path.stem for path in SPEED.glob("*.py")} - {"__main__"}
 
 
 @pytest.fixture
-def speed(monkeypatch):
-    """Sections as the benchmarks make them, and what is told of their missed figures."""
-    pytest.importorskip("pyod")
+def report(monkeypatch):
+    """The module that makes the page."""
     monkeypatch.syspath_prepend(str(SPEED))
-    from reasons import missed
-    from report import Finding, Section
+    import report
 
-    yield lambda *findings: missed([Section("", "", [Finding(*f) for f in findings])])
-    for name in NAMES & {*sys.modules}:
-        del sys.modules[name]
+    yield report
+    del sys.modules["report"]
 
 
-def test_reasons_are_told_of_missed_figures_only(speed):
-    met, is_missed = (("the whole published grid", s, " s", 10, True) for s in (9.0, 11.0))
-    assert speed() == speed(met) == ""
-    told = speed(is_missed)
-    assert told.startswith("## Where a figure is missed\n\n**The published grid.**")
-    assert "IsolationForest" not in told
+def test_a_section_is_a_table_of_its_findings(report):
+    section = report.Section("Fits", "On two cores.", [report.Finding("1,000 rows", 0.1234, " s")])
+    assert report.page("# Speed", [section]) == (
+        "# Speed\n\n## Fits\n\nOn two cores.\n\n|  | measured |\n| --- | --- |\n"
+        "| 1,000 rows | 0.123 s |\n"
+    )
 
 
-def test_numbers_beside_a_missed_figure_are_those_of_the_run(speed):
-    is_missed = ("IsolationForest against RankAD", 23.0, "x", 30)
-    assert "%" not in speed(is_missed)
-    told = speed(is_missed, ("share of the limit, float64, 200 centers", 80.0, "%", 50))
-    assert "80% of the hardware's limit" in told
-    assert "1.2 times as fast" in told
+def test_what_is_measured_beside_several_has_a_column_for_each(report):
+    findings = [
+        report.Finding(peer, ratio, "x", against=ours)
+        for peer, ours, ratio in [("LOF", "A", 2.0), ("SVM", "A", 3.0), ("LOF", "B", 1234.0)]
+    ]
+    lines = report.Section("", "", findings).markdown().splitlines()
+    assert lines[-4:] == [
+        "|  | against A | against B |",
+        "| --- | --- | --- |",
+        "| LOF | 2x | 1,234x |",
+        "| SVM | 3x |  |",
+    ]
 
 
-def test_the_second_thread_is_explained_beside_its_gain_with_more_centers(speed):
-    is_missed = ("second thread's gain, float32, 200 centers", 1.7, "x", 1.8)
-    gains = [(f"second thread's gain, {t}, 1000 centers", 1.9, "x", 1.8) for t in FLOATS]
-    assert speed(is_missed).startswith("## Where a figure is missed\n\n**The second thread, 200")
-    assert "the gain is 1.90 and 1.90" in speed(is_missed, *gains)
+def test_what_is_missed_is_named_and_nothing_else(report):
+    slow = report.Finding("grid", 11.0, " s", 10, at_most=True)
+    few = report.Finding("SVM", 20.0, "x", 30)
+    section = report.Section(
+        "Fits",
+        "",
+        [slow, few, report.Finding("fit", 0.1, " s", 1.5, True), report.Finding("row", 9.0, " us")],
+    )
+    assert report.missed([section]) == [
+        "Fits: grid: 11 s, asked 10 s",
+        "Fits: SVM: 20x, asked 30x",
+    ]

@@ -13,8 +13,7 @@ import fitting
 import machine
 import scoring
 import startup
-from reasons import missed
-from report import Section, page, write
+from report import Section, missed, page, write
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -44,12 +43,13 @@ def main() -> None:
         done.append(measure())
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
         if not quick:  # after each section: what was measured is not lost where the next one fails
-            write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done, missed(done)))
+            write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done))
     if quick:
-        print(page(f"Quick figures: {facts}.", done, missed(done)))
-        return
-    figures.draw_all(DOCS / "images", repeats=3)
-    print(f"wrote {DOCS / 'benchmarks.md'}")
+        print(page(f"Quick figures: {facts}.", done))
+    else:
+        figures.draw_all(DOCS / "images", repeats=3)
+        print(f"wrote {DOCS / 'benchmarks.md'}")
+    print("\n".join(f"missed: {line}" for line in missed(done)))
 
 
 _HEAD = """

@@ -82,7 +82,7 @@ def one_solve(repeats: int, n_rows: int = 500) -> Section:
         "scikit-survival's `FastKernelSurvivalSVM`, the same problem: the objectives reached are "
         f"{ours():.4f} and {theirs:.4f}. Medians of {repeats}: "
         f"{1e3 * timings.median('ours'):.0f} ms and {timings.median('survival'):.1f} s.",
-        [Finding("scikit-survival against ours", timings.ratio("survival", "ours"), "x", 40)],
+        [Finding("scikit-survival, in units of ours", timings.ratio("survival", "ours"), "x", 40)],
     )
 
 
@@ -118,7 +118,7 @@ def a_million_rows(repeats: int) -> Section:
         memory = max(run["gibibytes"] for run in runs)
         section.findings += [
             Finding(f"{n_features} columns", _median_seconds(runs), " s", asked, True),
-            Finding(f"{n_features} columns", memory, " GiB", 4, True),
+            Finding(f"{n_features} columns, memory", memory, " GiB", 4, True),
         ]
     return section
 

@@ -1,32 +1,33 @@
-"""Findings: what was measured, what was wanted, and the page they make."""
+"""Findings: what was measured, and the page they make."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One figure, and the least (or the most) that was asked of it."""
+    """One figure, and the least (or the most) that was asked of it.
+
+    Where something is measured beside something else, ``against`` names the latter.
+    """
 
     what: str
     figure: float
     unit: str
     asked: float | None = None
     at_most: bool = False
+    against: str | None = None
 
     @property
-    def is_met(self) -> bool | None:
-        """Whether the figure is as asked; None where nothing was."""
+    def is_missed(self) -> bool:
+        """Whether the figure is not as asked."""
         if self.asked is None:
-            return None
-        return self.figure <= self.asked if self.at_most else self.figure >= self.asked
+            return False
+        return self.figure > self.asked if self.at_most else self.figure < self.asked
 
-    def row(self) -> str:
-        """Line of the table."""
-        verdict = {None: "", True: "yes", False: "**no**"}[self.is_met]
-        sign = "at most" if self.at_most else "at least"
-        asked = "" if self.asked is None else f"{sign} {self.asked:g}{self.unit}"
-        return f"| {self.what} | {_readable(self.figure)}{self.unit} | {asked} | {verdict} |"
+    def __str__(self) -> str:
+        return f"{_readable(self.figure)}{self.unit}"
 
 
 @dataclass
@@ -36,21 +37,36 @@ class Section:
     title: str
     how: str
     findings: list[Finding] = field(default_factory=list)
-    after: str = ""
 
     def markdown(self) -> str:
         """The section as a piece of the page."""
-        rows = "\n".join(finding.row() for finding in self.findings)
-        table = f"| what | measured | asked | met |\n|---|---|---|---|\n{rows}"
-        return "\n\n".join(
-            part for part in (f"## {self.title}", self.how, table, self.after) if part
-        )
+        return "\n\n".join([f"## {self.title}", self.how, "\n".join(self._table())])
+
+    def _table(self) -> list[str]:
+        """One line for each thing measured, one column for each that it is measured beside."""
+        columns = list(dict.fromkeys(finding.against for finding in self.findings))
+        lines = list(dict.fromkeys(finding.what for finding in self.findings))
+        cells = {(finding.what, finding.against): str(finding) for finding in self.findings}
+        heads = ["", *("measured" if column is None else f"against {column}" for column in columns)]
+        rows = [heads, ["---"] * len(heads)]
+        rows += [[line, *(cells.get((line, column), "") for column in columns)] for line in lines]
+        return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def page(head: str, sections: list[Section], tail: str = "") -> str:
+def page(head: str, sections: Iterable[Section]) -> str:
     """The whole page."""
-    parts = [head, *(section.markdown() for section in sections), tail]
-    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+    parts = [head, *(section.markdown() for section in sections)]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def missed(sections: Iterable[Section]) -> list[str]:
+    """What is not as fast, or as small, as was asked."""
+    return [
+        f"{section.title}: {finding.what}: {finding}, asked {finding.asked:g}{finding.unit}"
+        for section in sections
+        for finding in section.findings
+        if finding.is_missed
+    ]
 
 
 def write(path: Path, text: str) -> None:

@@ -60,7 +60,7 @@ def batches(repeats: int, n_points: int, n_threads: int) -> Section:
         f"{n_points:,} points of {N_FEATURES} columns through the public methods, {threads}. "
         f"RankAD has {N_CENTERS} centers, its default, and OneClassSVM and Nystroem as many; "
         f"beside it stands one of {N_FEW_CENTERS}. All are trained on "
-        f"{N_TRAINING:,} rows. How many times longer than RankAD they take: medians of {repeats}. "
+        f"{N_TRAINING:,} rows. How many times as long as RankAD they take: medians of {repeats}. "
         f"RankAD itself scored {_million_per_second(timings, 'RankAD', n_points)} million points "
         "per second in float64, "
         f"{_million_per_second(timings, 'RankAD, float32', n_points)} million in float32.",
@@ -68,8 +68,8 @@ def batches(repeats: int, n_points: int, n_threads: int) -> Section:
     for name in peers:
         for ours_name in ours:
             asked = _ASKED.get((name, ours_name)) if n_threads == 2 else None
-            what = f"{name} against {ours_name}"
-            section.findings.append(Finding(what, timings.ratio(name, ours_name), "x", asked))
+            ratio = timings.ratio(name, ours_name)
+            section.findings.append(Finding(name, ratio, "x", asked, against=ours_name))
     return section
 
 
@@ -128,9 +128,11 @@ def single_rows(repeats: int) -> Section:
             Finding("score", microseconds["score"], " us"),
             Finding("p-value", microseconds["p_value"], " us"),
             Finding("p-value with all checks, `det.p_values`", microseconds["p_values"], " us"),
-            Finding("OneClassSVM against the score", timings.ratio("svm", "score") * 100, "x", 30),
             Finding(
-                "IsolationForest against the score",
+                "OneClassSVM, in units of the score", timings.ratio("svm", "score") * 100, "x", 30
+            ),
+            Finding(
+                "IsolationForest, in units of the score",
                 timings.ratio("forest", "score") * 1_000,
                 "x",
                 500,
