@@ -25,7 +25,6 @@ from methods import (
     DENSITY,
     ECOD,
     FOR_DIRT,
-    FORMER,
     IFOREST,
     KNN,
     LOF,
@@ -52,7 +51,7 @@ ALL_CENTERS = "RankAD, all centers"
 LEAST_ROWS_FOR_LEVELS = 400
 
 RANKED = (*BASE, LOF, ECOD)
-OF_SUMMARY = (OUTWARD, ROBUST_OFF, FOR_DIRT, "RankAD, 400 centers", ALL_CENTERS, FORMER, TEACHER)
+OF_SUMMARY = (OUTWARD, ROBUST_OFF, FOR_DIRT, "RankAD, 400 centers", ALL_CENTERS, TEACHER)
 OF_SETS_TABLE = (
     *(RANKAD, OUTWARD, "RankAD, 400 centers", ALL_CENTERS, TEACHER, KNN, DENSITY, OC_SVM),
     *(IFOREST, LOF),
@@ -60,7 +59,7 @@ OF_SETS_TABLE = (
 OF_RANKING = (
     *(RANKAD, ANCHOR_ALONE, "RankAD, tail", "RankAD, 3 levels"),
     *("RankAD, margin 1", "RankAD, margin 4", "RankAD, margin 16", "RankAD, K = 5"),
-    *("RankAD, bagged teacher", FORMER, TEACHER, OWN_DENSITY),
+    *("RankAD, bagged teacher", TEACHER, OWN_DENSITY),
 )
 OF_CENTERS = ("RankAD, 100 centers", "RankAD, 200 centers", "RankAD, 400 centers", RANKAD)
 FEW_COLUMNS = 5
@@ -121,7 +120,7 @@ def sets_by_set(of: ByExperiment) -> str:
 
 def laws_summary(of: ByExperiment) -> str:
     """One line for each method, over the laws that the defaults were chosen on."""
-    others = (OUTWARD, ROBUST_OFF, ALL_CENTERS, FORMER, TEACHER, OWN_DENSITY)
+    others = (OUTWARD, ROBUST_OFF, ALL_CENTERS, TEACHER, OWN_DENSITY)
     return _of_laws(of["laws"], [*BASE, *ORACLES, *others])
 
 

@@ -129,7 +129,7 @@ RANKAD, KNN, KNN_10, DENSITY = (
 OC_SVM, IFOREST, LOF, ECOD = "OC-SVM, nu = .5", "iForest", "LOF", "ECOD"
 TEACHER, OWN_DENSITY, ANCHOR_ALONE = "its teacher", "its density sum", "RankAD, anchor alone"
 FOR_DIRT = "RankAD, robust=True"
-ROBUST_OFF, OUTWARD, FORMER = "RankAD, robust=False", "RankAD, outward 4", "RankAD, former default"
+ROBUST_OFF, OUTWARD = "RankAD, robust=False", "RankAD, outward=4"
 
 #: Compared everywhere.
 BASE: dict[str, Fit] = {
@@ -163,9 +163,6 @@ VARIANTS: dict[str, Fit] = {
     FOR_DIRT: by_rankad(robust=True),
     OUTWARD: by_rankad(outward=4.0),
     **{f"RankAD, {n or 'all'} centers": by_rankad(n_centers=n) for n in N_CENTERS},
-    FORMER: by_rankad(
-        n_neighbors=5, n_levels="tail", anchor=30.0, anchor_margin=1.0, n_centers=400, robust=False
-    ),
     TEACHER: by_teacher,
     OWN_DENSITY: by_own_density,
 }

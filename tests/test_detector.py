@@ -685,7 +685,8 @@ def test_robust_is_one_switch_for_what_stands_dirt(nominal, new):
 
 def test_the_outward_step_is_the_expansions(nominal, new):
     plain, moved = (RankAD(outward=outward, random_state=0).fit(nominal) for outward in (0.0, 4.0))
-    assert moved.expansion_.outward == 4.0
+    unit = 0.6 * moved.mean_neighbor_distance_ / moved.sigma_  # three columns: sigma is wider
+    assert_allclose(moved.expansion_.outward, 4.0 * unit**2)
     assert_array_equal(plain.expansion_.weights, moved.expansion_.weights)
     sums = plain.score_samples(new)
     is_above = sums > 0.0

@@ -38,6 +38,7 @@ from rankad.selection import (
     rule_n_neighbors,
     rule_sigma,
 )
+from rankad.selection.rules import NARROWEST_SIGMA
 from rankad.solvers import LOSSES, Solution
 from rankad.statistics import (
     STATISTICS,
@@ -131,8 +132,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     outward : float, default=0.0
         Judge a row a little further out than it is: its score is multiplied by
         ``exp(-outward |v|^2 / sigma^2)``, v its distance from the weighted mean of the centers
-        around it. Rows beside their neighbors, not among them, then score lower. 4 is a good value
-        where gaps matter; scoring takes longer (see `KernelExpansion`).
+        around it, for a sigma of .6 of the mean distance to the K nearest neighbors (a wider one
+        makes v longer, and the factor allows for it). Rows beside their neighbors, not among them,
+        then score lower. 4 is a good value where gaps matter; scoring takes longer (see
+        `KernelExpansion`).
     robust : bool or "auto", default="auto"
         How far to distrust the training rows. "auto" leaves out of training what lies far from all
         other training rows and so may be dirt: rows whose mean distance to the nearest of 16 random
@@ -359,7 +362,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_centers is not None:
             expansion, self.pruning_error_ = pruned(ranker, problem, points)
         if self.outward > 0.0:
-            expansion = replace(expansion, outward=float(self.outward))
+            # The step is of a length in the data's own unit, however wide the kernel.
+            unit = NARROWEST_SIGMA * self.mean_neighbor_distance_ / self.sigma_
+            expansion = replace(expansion, outward=float(self.outward * unit**2))
         columns = shift_and_scale(self.scaler_, rows.shape[1])
         self.expansion_ = expansion if columns is None else expansion.on_columns(*columns)
 

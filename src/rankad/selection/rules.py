@@ -11,6 +11,9 @@ from rankad._typing import FloatArray
 PAPER_CS = (*(float(f"{digit}e{power}") for power in range(-3, 3) for digit in (1, 3)), 1000.0)
 PAPER_RELATIVE_SIGMAS = tuple(2.0**power for power in range(-10, 11))
 
+#: The rule's narrowest sigma, in mean neighbor distances.
+NARROWEST_SIGMA = 0.6
+
 #: Centers for each column, and most of them.
 _CENTERS_PER_COLUMN = 200
 _MOST_CENTERS = 800
@@ -65,7 +68,7 @@ def rule_sigma(
     >>> rule_sigma(2.0, n_features=2), rule_sigma(2.0, n_features=10), rule_sigma(2.0, 10, 2.0)
     (3.0, 1.2, 1.7)
     """
-    width = max(0.6, 3.0 / n_features)
+    width = max(NARROWEST_SIGMA, 3.0 / n_features)
     sigma = max(width * mean_neighbor_distance, 0.85 * mean_center_distance)
     if sigma == 0.0:
         raise ValueError(
