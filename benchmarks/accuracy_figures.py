@@ -62,9 +62,12 @@ def draw_costs(of: ByExperiment, path: Path) -> None:
     _tidy(axis)
     figure.draw_without_rendering()  # the axes have their size from here on
     centers = {m: "800" if m == RANKAD else m.removeprefix("RankAD, ").split()[0] for m in line}
-    _label_points(axis, {_place(sets, method): label for method, label in centers.items()}, _RED)
-    _label_points(axis, {_place(sets, method): method for method in _OTHERS}, _GREY)
-    figure.savefig(path, dpi=130)
+    _label_points(
+        axis, {_place(sets, method): label for method, label in centers.items()}, _RED, _PLACES
+    )
+    beside = sorted(_PLACES, key=lambda place: place[2] == "center")  # not across the bar
+    _label_points(axis, {_place(sets, method): method for method in _OTHERS}, _GREY, beside)
+    figure.savefig(path, dpi=130, bbox_inches="tight")
     plt.close(figure)
 
 
@@ -78,10 +81,15 @@ def _draw_points(axis: Axes, sets: Results, methods: Sequence[str], **style: Any
     axis.errorbar(*places.T, yerr=np.nan_to_num(errors), elinewidth=0.8, capsize=2, **style)
 
 
-def _label_points(axis: Axes, labels: dict[tuple[float, float], str], color: str) -> None:
+def _label_points(
+    axis: Axes,
+    labels: dict[tuple[float, float], str],
+    color: str,
+    places: Sequence[tuple[int, int, str]],
+) -> None:
     """Write each label beside its point, where it covers no point and no other label."""
     for point, label in labels.items():
-        for right, up, side in _PLACES:
+        for right, up, side in places:
             text = axis.annotate(
                 label,
                 point,
