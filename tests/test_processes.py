@@ -1,13 +1,19 @@
 """Forks, threads and interrupts: what a service or a notebook does to a library."""
 
 import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_limits
 
+import rankad
 from rankad import RankAD
 
 
@@ -45,3 +51,30 @@ def test_no_thread_outlives_a_call(rows, monkeypatch):
     before = threading.active_count()
     detector.score_samples(np.repeat(rows, 20, axis=0))
     assert threading.active_count() == before
+
+
+@pytest.mark.slow
+def test_an_install_that_cannot_be_written_without_a_home_imports_and_runs(tmp_path):
+    """Numba finds no folder for its cache there: "cannot cache function: no locator available"."""
+    package = Path(rankad.__file__).parent
+    shutil.copytree(package, tmp_path / "rankad", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [path for path in tmp_path.rglob("*") if path.is_dir()]:
+        (folder / "__pycache__").touch()  # no folder can be made in its place, not even by root
+    code = """
+import numpy as np
+import rankad
+rows = np.random.default_rng(0).normal(size=(60, 2))
+detector = rankad.RankAD(alpha=0.1, random_state=0).fit(rows)
+print(rankad.__file__, detector.predict([[0.0, 0.0], [99.0, 0.0]]))
+"""
+    nowhere = dict.fromkeys(("HOME", "XDG_CACHE_HOME"), os.devnull)
+    done = subprocess.run(
+        [sys.executable, "-O", "-W", "error", "-c", code],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path), **nowhere},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split(" ", 1) == [str(tmp_path / "rankad" / "__init__.py"), "[ 1 -1]\n"], (
+        done.stderr
+    )
