@@ -47,7 +47,7 @@ bench-quick: $(PEERS)  ## the same, smaller and printed only (three minutes)
 
 accuracy: $(INSTALLED)  ## accuracy on laws and real sets, into docs/accuracy.md (an hour; goes on where stopped)
 	$(BIN)/python benchmarks/accuracy.py
-	$(BIN)/python benchmarks/accuracy.py further
+	$(BIN)/python benchmarks/accuracy.py further last
 	$(BIN)/python benchmarks/accuracy_page.py
 
 wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment

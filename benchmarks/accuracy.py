@@ -46,7 +46,7 @@ def tasks(
         for of in EXPERIMENTS[name].sets()
         if _is_asked_for(of, sets)
         for method in EXPERIMENTS[name].methods(of)
-        if _is_asked_for(method, methods) and seed < EXPERIMENTS[name].n_seeds_of(method)
+        if _is_asked_for(method, methods)
     ]
 
 

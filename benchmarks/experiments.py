@@ -20,7 +20,6 @@ from methods import (
     OF_SETS,
     RANKAD,
     ROBUST_OFF,
-    TRIALS,
     VARIANTS,
 )
 from one_class import Split, load_dirty_split, load_split, set_names
@@ -60,9 +59,6 @@ SMALL_SIZES = (30, 60, 100)
 #: Where the number of centers is looked at as rows and columns grow.
 GROWTH_COLUMNS, GROWTH_SIZES = (1, 2, 5, 16), (2_000, 20_000)
 GROWTH_SETS = ("http", "shuttle", "cover")
-
-#: Seeds of methods that only serve to choose a default.
-N_TRIAL_SEEDS = 2
 
 STABLE_LAWS = tuple(f"{law} {d}" for d in (2, 8) for law in ("gauss", "two gaussians", "student"))
 N_STABLE_ROWS, N_STABLE_STATES = 400, 8
@@ -223,10 +219,6 @@ class Experiment:
     n_seeds: int
     sets: Callable[[], Iterable[str]]
     methods: Callable[[str], Sequence[str]]
-
-    def n_seeds_of(self, method: str) -> int:
-        """Fewer where a method only serves to choose a default."""
-        return min(self.n_seeds, N_TRIAL_SEEDS) if method in TRIALS else self.n_seeds
 
 
 def growth_laws() -> list[str]:

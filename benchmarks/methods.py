@@ -7,6 +7,7 @@ to calibrate; the others learn from all.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -16,9 +17,11 @@ from rankad import RankAD
 from rankad.calibration import HeldOutScores, TrainingScores
 from rankad.calibration.strategies import held_out_split
 from rankad.kernels import FarField, KernelExpansion
+from rankad.ranker import Ranker
 from rankad.reproduce.methods import METHODS as REPRODUCED
 from rankad.reproduce.methods import Fitted
 from rankad.selection import rule_C, rule_n_neighbors
+from rankad.selection.rules import n_varying_columns
 from rankad.statistics import MeanNeighborDistance
 from rankad.statistics.outlying import outlying
 
@@ -70,10 +73,15 @@ class TrainingPart:
         return cls(scaler, points[~is_outlying], rows[held_out])
 
 
+def _auto_k(rows: Rows) -> int:
+    """Neighbors by RankAD's rule."""
+    return min(rule_n_neighbors(len(rows), n_varying_columns(rows)), len(rows) - 1)
+
+
 def by_teacher(rows: Rows, seed: int) -> Fitted:
     """Minus the mean distance to the K nearest of the rows that RankAD learns from."""
     part = TrainingPart.of(rows, seed)
-    k = min(rule_n_neighbors(*part.points.shape), len(part.points) - 1)
+    k = _auto_k(part.points)
     statistic = MeanNeighborDistance(k)
 
     def score(new: Rows) -> np.ndarray:
@@ -83,8 +91,13 @@ def by_teacher(rows: Rows, seed: int) -> Fitted:
 
 
 def by_own_density(rows: Rows, seed: int) -> Fitted:
-    """Equal weights for RankAD's centers, with its sigma and its far field."""
-    detector = RankAD(random_state=seed).fit(rows)
+    """Equal weights for all centers RankAD learns with, with its sigma and its far field."""
+
+    def unpruned(ranker: Ranker, *_: object) -> tuple[KernelExpansion, float]:
+        return ranker.expansion, 0.0
+
+    with patch("rankad.detector.pruned", unpruned):
+        detector = RankAD(random_state=seed).fit(rows)
     density = _with_equal_weights(detector.expansion_)
     _, held_out = held_out_split(len(rows), HELD_OUT, np.random.RandomState(seed))
     return Fitted(density, HeldOutScores.of(density(rows[held_out])), density.n_centers)
@@ -92,7 +105,7 @@ def by_own_density(rows: Rows, seed: int) -> Fitted:
 
 def by_density_of_all(rows: Rows, seed: int) -> Fitted:
     """A kernel at each row, half as wide as the rows' mean distance to their K nearest others."""
-    k = min(rule_n_neighbors(*rows.shape), len(rows) - 1)
+    k = _auto_k(rows)
     sigma = -_DENSITY_WIDTH * float(MeanNeighborDistance(k)(rows).mean())
     density = _with_equal_weights(KernelExpansion(rows, np.ones(len(rows)), sigma))
     # Less its own kernel, which is 1 / n, for a row of its own.
@@ -166,14 +179,6 @@ VARIANTS: dict[str, Fit] = {
     TEACHER: by_teacher,
     OWN_DENSITY: by_own_density,
 }
-
-#: Those of them that are run for few seeds: the others are told of at length.
-TRIALS = tuple(
-    name
-    for name in VARIANTS
-    if name
-    not in (OUTWARD, ROBUST_OFF, FOR_DIRT, TEACHER, *(f"RankAD, {n} centers" for n in (400, "all")))
-)
 
 #: Most centers, where rows or columns are many or few.
 OF_GROWTH: dict[str, Fit] = {

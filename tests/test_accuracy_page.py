@@ -1,5 +1,6 @@
 """The accuracy benchmark: what it measures, the records it keeps, and the tables made of them."""
 
+import re
 import sys
 from itertools import count
 
@@ -76,6 +77,11 @@ def of(all_records):
     return accuracy_page.Experiments(all_records)
 
 
+def test_the_page_has_a_place_for_every_table_and_no_other():
+    marks = re.findall(r"<!-- ([a-z0-9-]+) -->", (accuracy_page.DOCS / "accuracy.md").read_text())
+    assert sorted(marks) == sorted(accuracy_page.TABLES)
+
+
 @pytest.mark.parametrize("name", accuracy_page.TABLES)
 def test_every_table_is_made_of_the_records(of, name):
     lines = accuracy_page.TABLES[name](of).splitlines()
@@ -116,9 +122,9 @@ def test_what_is_not_measured_yet_is_named(all_records):
 
 def test_all_checks_are_met_by_results_that_are_good(of):
     found = accuracy_checks.checks(of)
-    assert len(found) == 16
+    assert len(found) == 17
     assert all(check.is_met for check in found)
-    assert accuracy_checks.as_table(of).count("| yes |") == 16
+    assert accuracy_checks.as_table(of).count("| yes |") == 17
 
 
 @pytest.mark.parametrize(

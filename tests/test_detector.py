@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     QuantileTransformer,
@@ -17,6 +18,7 @@ from sklearn.preprocessing import (
 
 from rankad import RankAD
 from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
+from rankad.datasets import SMOOTH_LAWS
 from rankad.exceptions import (
     CalibrationWarning,
     ConvergenceWarning,
@@ -672,6 +674,46 @@ def test_a_clump_of_dirt_does_not_train(nominal, rng):
     assert trusting.score_samples(new_clump).min() > trusting.score_samples([[5.0, 5.0, 5.0]])[0]
 
 
+def test_a_nominal_group_that_is_left_out_is_told(nominal, rng):
+    group = np.array([30.0, 0.0, 0.0]) + 3.0 * rng.normal(size=(20, 3))
+    rows = np.concatenate([nominal, group])
+    with pytest.warns(UserWarning, match=r"training rows lie far from all others.*robust=False"):
+        told = RankAD(calibration="train", random_state=0).fit(rows)
+    assert 15 <= told.n_outlying_ <= 20
+    more = np.concatenate([rows, group + 0.1])  # a seventh of all rows
+    assert RankAD(calibration="train", random_state=0).fit(more).n_outlying_ == 0
+
+
+@pytest.mark.parametrize("as_masks", [False, True])
+def test_own_splits_are_of_all_rows_also_where_some_are_left_out(nominal, as_masks):
+    rows = nominal.copy()
+    rows[5] = 99.0
+    splits = list(KFold(4, shuffle=True, random_state=0).split(rows))
+    given = [[np.isin(np.arange(240), part) for part in s] for s in splits] if as_masks else splits
+    params = {"calibration": "train", "C": "cv", "Cs": [0.01, 1.0], "random_state": 0}
+    own = RankAD(cv=given, **params).fit(rows)
+    assert own.n_outlying_ >= 1
+    kept = np.delete(np.arange(240), 5)
+    place = np.full(240, -1)
+    place[kept] = np.arange(239)
+    shifted = [[place[part][place[part] >= 0] for part in s] for s in splits]
+    scaler = FunctionTransformer(StandardScaler().fit(rows).transform)
+    without = RankAD(cv=shifted, robust=False, scaler=scaler, **params).fit(rows[kept])
+    assert own.n_outlying_ == 1
+    assert_allclose(
+        own.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"], rtol=1e-6
+    )
+
+
+def test_parts_of_the_rows_have_neighbors_by_their_own_number():
+    """With those of all rows, held-out folds would rank by the distance to nearly all others."""
+    law = SMOOTH_LAWS["two gaussians 1"]
+    train, new = law.sample(300, 0), law.sample(500, 1)
+    fitted = RankAD(C="cv", sigma="cv", random_state=0).fit(train)
+    order = spearmanr(fitted.score_samples(new), law.log_density(new)).statistic
+    assert order > 0.85
+
+
 def test_robust_is_one_switch_for_what_stands_dirt(nominal, new):
     switched = RankAD(robust=True, random_state=0).fit(nominal)
     spelled = RankAD(statistic="bagged_knn", anchor_margin=1.0, random_state=0).fit(nominal)
@@ -693,6 +735,13 @@ def test_the_outward_step_is_the_expansions(nominal, new):
     assert (moved.score_samples(new)[is_above] <= sums[is_above]).all()
     assert_array_equal(moved.score_samples(new)[~is_above], sums[~is_above])
     assert moved.p_values([[9e9, 0.0, 0.0]])[0] == 1 / (moved.reference_.size + 1)
+
+
+def test_the_outward_step_needs_a_unit(rng):
+    codes = rng.integers(0, 2, size=(200, 2)).astype(float)
+    detector = RankAD(statistic="bagged_knn", n_neighbors=5, sigma=1.0, outward=4.0)
+    with pytest.raises(ValueError, match=r"outward=4.0 has no unit.*Raise n_neighbors"):
+        detector.fit(codes)
 
 
 def test_the_outward_step_needs_an_anchor(nominal):

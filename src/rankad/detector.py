@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import inf
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankad._progress import logger
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled, shift_and_scale
-from rankad._typing import FloatArray
+from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
@@ -38,7 +39,7 @@ from rankad.selection import (
     rule_n_neighbors,
     rule_sigma,
 )
-from rankad.selection.rules import NARROWEST_SIGMA
+from rankad.selection.rules import NARROWEST_SIGMA, n_varying_columns
 from rankad.solvers import LOSSES, Solution
 from rankad.statistics import (
     STATISTICS,
@@ -61,6 +62,9 @@ _LEAST_SAMPLE = 100_000
 
 #: With all rows as centers the ranker needs the full kernel matrix: 8 bytes n^2, in a few copies.
 MAX_KERNEL_ROWS = 20_000
+
+#: Share of outlying rows beyond which the user is told.
+_UNUSUAL_SHARE = 0.05
 
 #: Most that float32 may move a p-value.
 _LARGEST_P_VALUE_CHANGE = 1e-3
@@ -142,8 +146,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         rows is, on a log scale, more than four robust standard deviations above the median. They
         still calibrate. True is for rows of which more than a percent may be anomalies: it also
         ranks by "bagged_knn" and takes an ``anchor_margin`` of 1, unless others are given. False
-        trains on all rows. A small nominal group far from all others (fewer than one row in 16 or
-        so) is taken for dirt, too: set it to False where there are such, and the rows are clean.
+        trains on all rows: set it where a nominal group of up to a tenth of the rows lies far from
+        all others, which would be taken for dirt, and the rows are clean. Where more than a
+        twentieth is left out, fit warns; where it would be more than a tenth, none is.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"
@@ -199,10 +204,10 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         Neighbors used.
     n_outlying_ : int
         Training rows that were left out as outlying; 0 if ``robust=False``.
-    neighbor_search_ : NeighborSearch or None
-        How the statistic sought neighbors: by k-d tree or brute force, and among all rows or, where
-        those are very many, a random sample. None for a callable that is not of
-        `rankad.statistics`.
+    neighbor_search_ : NeighborSearch
+        How neighbors were sought for the statistic, or, where that seeks none, for
+        `mean_neighbor_distance_`: by k-d tree or brute force, and among all rows or, where those
+        are very many, a random sample.
     solution_ : Solution
         Status, iterations, objective and gradient norm of the final solve.
     n_iter_ : int
@@ -337,7 +342,9 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
         self._require_memory(rows)
         self.scaler_ = fitted_scaler(self.scaler, rows)
-        points = self._training_points(scaled(self.scaler_, rows), rng)
+        points = scaled(self.scaler_, rows)
+        kept = self._kept(points, rng)
+        points = points[kept]
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
         statistic = self._statistic(points, rng)
         self.neighbor_search_ = _planned_search(statistic, points)
@@ -346,11 +353,15 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         preferences = scheme(values)
         require_pairs(values, preferences)
         if self._statistic_name != "mean_knn":
-            values = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)(points)
+            distance = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)
+            values = distance(points)
+            self.neighbor_search_ = self.neighbor_search_ or _planned_search(distance, points)
         self.mean_neighbor_distance_ = -float(values.mean())
         problem = RankSVM(self.anchor, self._margin, self.loss, self.tol, self.max_iter)
         centers = self._centers(points, rng)
-        self.C_, self.sigma_ = self._choose(points, centers, statistic, scheme, problem, rng)
+        self.C_, self.sigma_ = self._choose(
+            points, kept, len(rows), centers, statistic, scheme, problem, rng
+        )
         logger.info("training the ranker at C=%.4g, sigma=%.4g", self.C_, self.sigma_)
         ranker = fit_ranker(
             points, preferences, C=self.C_, sigma=self.sigma_, problem=problem, centers=centers
@@ -362,6 +373,11 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_centers is not None:
             expansion, self.pruning_error_ = pruned(ranker, problem, points)
         if self.outward > 0.0:
+            if self.mean_neighbor_distance_ == 0.0:
+                raise ValueError(
+                    f"outward={self.outward} has no unit: the mean neighbor distance is 0, as most "
+                    "rows have copies. Raise n_neighbors above their number, or set outward to 0."
+                )
             # The step is of a length in the data's own unit, however wide the kernel.
             unit = NARROWEST_SIGMA * self.mean_neighbor_distance_ / self.sigma_
             expansion = replace(expansion, outward=float(self.outward * unit**2))
@@ -405,30 +421,35 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             "smaller C or sigma, or scaled columns, make float32 safer."
         )
 
-    def _training_points(self, points: FloatArray, rng: np.random.RandomState) -> FloatArray:
-        """The points to train on: not more than are worth it, and none that are outlying."""
+    def _kept(self, points: FloatArray, rng: np.random.RandomState) -> IntArray:
+        """Positions of the points to train on: no more than are worth it, and none outlying."""
         if self.outward > 0.0 and self.anchor == 0.0:
             raise ValueError(
                 f"outward={self.outward} needs an anchor: without one scores have no zero, and "
                 "cannot shrink towards it. Set anchor above 0, or outward to 0."
             )
         n_most = max(_ROWS_PER_CENTER * min(self._most_centers(points), len(points)), _LEAST_SAMPLE)
+        kept = np.arange(len(points))
         if len(points) > n_most:
             logger.info("training on %d of %d rows, drawn at random", n_most, len(points))
-            points = points[np.sort(rng.choice(len(points), int(n_most), replace=False))]
+            kept = np.sort(rng.choice(len(points), int(n_most), replace=False))
         self.n_outlying_ = 0
         if not self.robust:
-            return points
-        is_outlying = outlying(points, self.n_jobs, rng.randint(2**31 - 1))
+            return kept
+        is_outlying = outlying(points[kept], self.n_jobs, rng.randint(2**31 - 1))
         self.n_outlying_ = int(is_outlying.sum())
-        logger.info("%d of %d rows are outlying: left out", self.n_outlying_, len(points))
-        return points[~is_outlying]
+        if self.n_outlying_ > _UNUSUAL_SHARE * len(kept):
+            warn_user(
+                f"{self.n_outlying_} of {len(kept)} training rows lie far from all others and do "
+                "not train: they may be anomalies. If they are nominal, set robust=False."
+            )
+        logger.info("%d of %d rows are outlying: left out", self.n_outlying_, len(kept))
+        return kept[~is_outlying]
 
     def _statistic(self, points: FloatArray, rng: np.random.RandomState) -> Statistic:
         n_others = len(points) - 1
         is_auto = self.n_neighbors == "auto"
-        by_rule = rule_n_neighbors(len(points), _n_varying(points))
-        n_asked = by_rule if is_auto else int(self.n_neighbors)
+        n_asked = _auto_n_neighbors(points) if is_auto else int(self.n_neighbors)
         self.n_neighbors_ = min(n_asked, n_others)
         if isinstance(self.statistic, type):
             name = self.statistic.__name__
@@ -446,6 +467,19 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs,
             random_state=rng.randint(2**31 - 1),
         )
+
+    def _of_part(self, statistic: Statistic) -> Statistic:
+        """The statistic for parts of the points: by the rule, they have fewer neighbors."""
+        is_own = callable(self.statistic)
+        if is_own or self.n_neighbors != "auto" or not hasattr(statistic, "n_neighbors"):
+            return statistic
+
+        def of_part(points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+            n_neighbors = min(_auto_n_neighbors(points), len(points) - 1)
+            fewer: Statistic = replace(cast("Any", statistic), n_neighbors=n_neighbors)
+            return fewer(points, reference)
+
+        return of_part
 
     @property
     def _is_for_dirt(self) -> bool:
@@ -479,7 +513,7 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         if self.n_centers is None:
             return inf
         is_auto = self.n_centers == "auto"
-        return rule_n_centers(_n_varying(points)) if is_auto else int(self.n_centers)
+        return rule_n_centers(n_varying_columns(points)) if is_auto else int(self.n_centers)
 
     def _require_memory(self, rows: FloatArray) -> None:
         n_rows = len(rows)
@@ -495,6 +529,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
     def _choose(
         self,
         points: FloatArray,
+        kept: IntArray,
+        n_rows: int,
         centers: FloatArray | None,
         statistic: Statistic,
         scheme: PreferenceScheme,
@@ -506,25 +542,26 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         by_rule = 0.0
         if self.sigma == "rule":
             to_centers = 0.0 if centers is None else mean_center_distance(points, centers, rng)
-            by_rule = rule_sigma(distance, _n_varying(points), to_centers)
+            by_rule = rule_sigma(distance, n_varying_columns(points), to_centers)
         Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
         uses_paper_grid = self.sigma == "cv" and self.sigmas is None
         paper_grid = paper_sigmas(distance) if uses_paper_grid else ()
         sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_grid)
         if "cv" not in (self.C, self.sigma):
             return float(Cs[0]), float(sigmas[0])
-        folds = self.cv
-        if isinstance(folds, Integral):
-            folds = KFold(folds, shuffle=True, random_state=rng)
+        if isinstance(self.cv, Integral):
+            splits = KFold(self.cv, shuffle=True, random_state=rng).split(points)
+        else:  # of all rows that train, also of those that were left out
+            splits = _parts_among(kept, check_cv(self.cv).split(np.empty((n_rows, 1))), n_rows)
         # Where all rows of a fold are its centers, distances among the rows of all folds are taken.
         may_take_all = len(points) <= MAX_KERNEL_ROWS
         choose_centers = self._centers if may_take_all else self._chosen_centers
         chosen = cross_validate(
             points,
-            statistic,
+            self._of_part(statistic),
             Cs=Cs,
             sigmas=sigmas,
-            splits=check_cv(folds).split(points),
+            splits=splits,
             scheme=scheme,
             problem=problem,
             choose_centers=partial(choose_centers, rng=rng),
@@ -534,9 +571,20 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         return chosen.C, chosen.sigma
 
 
-def _n_varying(points: FloatArray) -> int:
-    """Columns that count for the rules: those that are not constant, at least one."""
-    return max(1, int((points != points[:1]).any(axis=0).sum()))
+def _auto_n_neighbors(points: FloatArray) -> int:
+    """K by the rule for these points; there may be fewer."""
+    return rule_n_neighbors(len(points), n_varying_columns(points))
+
+
+def _parts_among(
+    kept: IntArray, splits: Iterable[tuple[Any, Any]], n_rows: int
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Splits of all rows, given as positions or masks, as positions among those that are kept."""
+    place = np.full(n_rows, -1)
+    place[kept] = np.arange(len(kept))
+    for parts in splits:
+        train, test = (place[part][place[part] >= 0] for part in parts)
+        yield train, test
 
 
 def _planned_search(statistic: Statistic, points: FloatArray) -> NeighborSearch | None:

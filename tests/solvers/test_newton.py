@@ -168,8 +168,11 @@ def test_a_path_is_one_cold_solve_after_the_other(anchor, make_loss, rng):
     Cs = [1e-3, 1e-1, 1e1]
     for C, solution in zip(Cs, minimize_along(loss, gram, Cs, tol=1e-6), strict=True):
         cold = minimize(loss, gram, C)
-        # On some processors the hinge without an anchor ends a digit above tol, and says so.
-        assert max(solution.error_bound, cold.error_bound) <= 1e-3
+        if make_loss is PairwiseHinge and anchor == 0.0:
+            # On some processors it ends a digit above tol, and says so.
+            assert max(solution.error_bound, cold.error_bound) <= 1e-3
+        else:
+            assert solution.status is cold.status is Status.CONVERGED
         assert_allclose(solution.objective, cold.objective, rtol=1e-6)
         assert_allclose(solution.scores, gram @ solution.coefficients, atol=1e-9)
         error = np.abs(solution.scores - cold.scores).max()

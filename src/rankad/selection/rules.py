@@ -19,13 +19,22 @@ _CENTERS_PER_COLUMN = 200
 _MOST_CENTERS = 800
 
 
+def n_varying_columns(rows: FloatArray) -> int:
+    """Columns d that count for the rules: those that are not constant, at least one.
+
+    >>> n_varying_columns(np.array([[1.0, 7.0], [2.0, 7.0]]))
+    1
+    """
+    return max(1, int((rows != rows[:1]).any(axis=0).sum()))
+
+
 def rule_n_neighbors(n: int, n_features: int) -> int:
     """``K = n^(4 / (d + 4))``, at least 5: the rate at which neighbor distances rank best.
 
     The error of a density estimated from K of n neighbors has a part that falls with K, the noise,
     and one that grows with the distance they reach, ``(K / n)^(2 / d)``, the bias; they balance at
-    this rate. D_K then shrinks like ``n^(-1 / (d + 4))``, the best rate of a kernel's width, so
-    that sigma needs no rule of its own. From ten columns on K is mostly 5.
+    this rate. D_K then shrinks like ``n^(-1 / (d + 4))``, the best rate of a kernel's width, and
+    sigma is a multiple of it. For 1,500 rows K is 5 from 14 columns on, for more rows later.
 
     >>> [rule_n_neighbors(1500, d) for d in (1, 2, 3, 5, 10, 30)]
     [347, 131, 65, 26, 8, 5]
