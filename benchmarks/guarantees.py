@@ -22,8 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-from rankad import RankAD
-from rankad.baselines import Calibrated
+from rankad import Calibrated, RankAD
 from rankad.calibration import (
     DriftMonitor,
     HeldOutScores,

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rankad import RankAD
 from rankad.calibration import HeldOutScores, TrainingScores
-from rankad.calibration.strategies import held_out_split
+from rankad.calibration.holdout import held_out_split
 from rankad.kernels import FarField, KernelExpansion
 from rankad.ranker import Ranker
 from rankad.reproduce.methods import METHODS as REPRODUCED
@@ -99,8 +99,8 @@ def by_own_density(rows: Rows, seed: int) -> Fitted:
     with patch("rankad.detector.pruned", unpruned):
         detector = RankAD(random_state=seed).fit(rows)
     density = _with_equal_weights(detector.expansion_)
-    _, held_out = held_out_split(len(rows), HELD_OUT, np.random.RandomState(seed))
-    return Fitted(density, HeldOutScores.of(density(rows[held_out])), density.n_centers)
+    held_out = rows[detector.calibration_indices_]
+    return Fitted(density, HeldOutScores.of(density(held_out)), density.n_centers)
 
 
 def by_density_of_all(rows: Rows, seed: int) -> Fitted:

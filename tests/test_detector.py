@@ -450,7 +450,7 @@ def test_a_statistic_class_is_refused(nominal):
 
 
 def test_a_nan_score_is_never_nominal(detector, new, monkeypatch):
-    monkeypatch.setattr(detector, "_scores", lambda rows: np.full(len(rows), np.nan))
+    monkeypatch.setattr(detector, "_model", lambda rows, n_jobs: np.full(len(rows), np.nan))
     for method in (detector.predict, detector.decision_function, detector.p_values):
         with pytest.raises(ValueError, match="no score for row 0: it came out as NaN"):
             method(new)
@@ -485,11 +485,31 @@ def test_the_papers_other_choices_train_a_detector(params, nominal):
 
 
 def test_no_choice_is_made_by_looking_at_the_held_out_rows(nominal, monkeypatch):
-    looked_at = []
-    monkeypatch.setattr(RankAD, "_settle", lambda self, rows: looked_at.append(rows))
-    detector = RankAD(random_state=0).fit(nominal)
-    assert len(looked_at) == 1
-    assert_allclose(looked_at[0].mean(axis=0), detector.scaler_.mean_)
+    learned_from = []
+    learn = RankAD._learn
+
+    def watched(self, rows, rng, like):
+        learned_from.append(rows)
+        return learn(self, rows, rng, like)
+
+    monkeypatch.setattr(RankAD, "_learn", watched)
+    detector = RankAD(dtype="float32", random_state=0).fit(nominal)
+    assert len(learned_from) == 1
+    trained = np.delete(nominal, detector.calibration_indices_, axis=0)
+    assert_array_equal(learned_from[0], trained)
+    assert_allclose(trained.mean(axis=0), detector.scaler_.mean_)
+
+
+def test_the_held_out_rows_are_known(nominal):
+    split, train = (
+        RankAD(calibration=kind, random_state=0).fit(nominal) for kind in ("split", "train")
+    )
+    indices = split.calibration_indices_
+    assert len(indices) == 60
+    assert (np.diff(indices) > 0).all()
+    held_out = split.score_samples(nominal[indices])
+    assert_array_equal(np.sort(held_out), split.reference_.scores)
+    assert_array_equal(train.calibration_indices_, np.arange(240))
 
 
 def test_the_number_of_centers_can_be_chosen(nominal, new):

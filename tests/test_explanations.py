@@ -104,12 +104,17 @@ def test_the_best_moves_are_those_found_by_scoring_every_candidate(setting):
     assert (explanation.gains > 0.1).any()
 
 
+def change_expansion(detector, **changes):
+    detector.expansion_ = replace(detector.expansion_, **changes)
+    detector._model = replace(detector._model, expansion=detector.expansion_)
+
+
 @pytest.mark.parametrize("centered", [False, True])
 def test_the_best_moves_follow_any_expansion(centered):
     """Of any weights, and with a far field that is above some scores within reach."""
     detector, rows = copy(fitted("no anchor")), near_and_far_rows()
-    detector.expansion_ = replace(
-        detector.expansion_,
+    change_expansion(
+        detector,
         weights=np.random.default_rng(0).normal(size=detector.expansion_.n_centers),
         centered=centered,
         far_field=FarField(radius=1.0, floor=3.0),
@@ -122,7 +127,7 @@ def test_the_best_moves_follow_any_expansion(centered):
 
 def test_kernels_that_are_all_nearly_one_keep_their_digits():
     detector, rows = copy(fitted("no anchor")), near_and_far_rows()
-    detector.expansion_ = replace(detector.expansion_, sigma=1e8)
+    change_expansion(detector, sigma=1e8)
     explanation = explain(detector, rows)
     for at, (gain, _, _) in best_moves(detector, rows).items():
         assert_allclose(explanation.gains[at], gain, rtol=1e-6, atol=1e-28)
@@ -183,9 +188,9 @@ def test_gains_and_p_values_are_the_detectors_of_the_moved_row(setting):
 @pytest.mark.parametrize("setting", ["standard", "float32"])
 def test_an_outward_step_is_known_to_gains_and_p_values_not_to_gradients(setting):
     detector, rows = copy(fitted(setting)), near_and_far_rows()
-    detector.expansion_ = replace(detector.expansion_, outward=0.0)
+    change_expansion(detector, outward=0.0)
     plain = explain(detector, rows)
-    detector.expansion_ = replace(detector.expansion_, outward=0.5)
+    change_expansion(detector, outward=0.5)
     explanation, scorer = explain(detector, rows), detector.scorer_
     assert_array_equal(explanation.scores, scorer(rows))
     assert_array_equal(explanation.p_values, scorer.p_values(rows))

@@ -9,8 +9,8 @@ import rankad
 
 def test_the_public_names_are_these():
     names = (
-        "KernelExpansion RankAD __version__ baselines calibration datasets exceptions explain "
-        "metrics plots statistics"
+        "Calibrated KernelExpansion RankAD __version__ baselines calibration datasets exceptions "
+        "explain metrics plots statistics"
     )
     assert dir(rankad) == names.split()
     for name in dir(rankad):
@@ -40,9 +40,10 @@ def test_importing_the_package_imports_no_heavy_library():
 
 
 MODULES = {
-    "baselines": "AveragedKLPE BPKNNG Calibrated KLPE MassAD",
-    "calibration": "Audit Betting CALIBRATIONS CALIBRATION_SIZE_CONSTRAINT CalibratedDetectorMixin "
-    "CrossFittedScores DriftMonitor FalseAlarmBounds FalseAlarmsPerDay HeldOutScores "
+    "baselines": "AveragedKLPE BPKNNG KLPE MassAD",
+    "calibration": "Audit Betting CALIBRATIONS CALIBRATION_SIZE_CONSTRAINT CalibratedDetector "
+    "CrossFittedScores DriftMonitor FalseAlarmBounds FalseAlarmsPerDay "
+    "HeldOutScores "
     "MixtureBetting OnlineDiscoveries OnlinePValues ReferenceScores Reweighted SimpleJumper "
     "TrainingScores WeightedScores benjamini_hochberg clopper_pearson conditional_p_values "
     "density_ratio false_alarm_band false_alarm_law level_for_budget nominal_share "

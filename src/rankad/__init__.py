@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rankad import metrics as metrics
     from rankad import plots as plots
     from rankad import statistics as statistics
+    from rankad.calibrated import Calibrated as Calibrated
     from rankad.detector import RankAD as RankAD
     from rankad.explanations import explain as explain
     from rankad.kernels import KernelExpansion as KernelExpansion
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 
 #: Public names and the modules they live in, imported when first used: ``import rankad`` is fast.
 _HOMES = {
+    "Calibrated": "rankad.calibrated",
     "RankAD": "rankad.detector",
     "KernelExpansion": "rankad.kernels",
     "explain": "rankad.explanations",
@@ -36,6 +38,7 @@ _MODULES = (
 )
 
 __all__ = [
+    "Calibrated",
     "KernelExpansion",
     "RankAD",
     "__version__",

@@ -1,9 +1,9 @@
-"""RankAD: the detector, composed of the stages; `_learn` reads as Algorithm 1."""
+"""RankAD: the detector, composed of the stages; `fit` and `_learn` read as Algorithm 1."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import inf
 from numbers import Integral, Real
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -23,9 +23,9 @@ from rankad._warnings import warn_user
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATIONS,
-    CalibratedDetectorMixin,
+    CalibratedDetector,
 )
-from rankad.kernels import kmeans_centers, mean_center_distance
+from rankad.kernels import KernelExpansion, kmeans_centers, mean_center_distance
 from rankad.preferences import PairWeight, PreferenceScheme, require_pairs
 from rankad.ranker import RankSVM, fit_ranker, pruned
 from rankad.scorer import Scorer, change_in_float32, expansion_scores
@@ -70,7 +70,39 @@ _UNUSUAL_SHARE = 0.05
 _LARGEST_P_VALUE_CHANGE = 1e-3
 
 
-class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False)
+class LearnedRanker:
+    """What `RankAD` learns: a ranker of rows, and how it came about."""
+
+    scaler: Any
+    expansion: KernelExpansion
+    C: float
+    sigma: float
+    cv_results: dict[str, Any] | None
+    mean_neighbor_distance: float
+    n_neighbors: int
+    n_outlying: int
+    neighbor_search: NeighborSearch
+    solution: Solution
+    pruning_error: float
+
+    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Score of each row; higher = more nominal."""
+        return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
+
+    def training_scores(self, rows: FloatArray) -> FloatArray:
+        """Score of each row that trained."""
+        return self(rows)
+
+    def attributes(self) -> dict[str, Any]:
+        """What a fitted detector lets be known of it."""
+        known = {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
+        if self.cv_results is None:
+            del known["cv_results_"]
+        return {**known, "n_iter_": self.solution.n_iter}
+
+
+class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     """Rank-SVM anomaly detector with calibrated p-values.
 
     Trained on nominal rows only: their nearest-neighbor distances rank them, a kernel ranker learns
@@ -190,6 +222,8 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         The fitted scaler.
     reference_ : ReferenceScores
         Sorted scores that p-values compare with.
+    calibration_indices_ : ndarray of int
+        Rows of ``fit`` whose scores the reference holds, ascending: those held out, or all.
     offset_ : float
         Rows that score below it are anomalies at level ``alpha``.
     C_, sigma_ : float
@@ -339,50 +373,79 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         }
         return cls(**(published | params))
 
-    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
-        self._require_memory(rows)
-        self.scaler_ = fitted_scaler(self.scaler, rows)
-        points = scaled(self.scaler_, rows)
-        kept = self._kept(points, rng)
-        points = points[kept]
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Learn from nominal rows, and calibrate: Algorithm 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Nominal rows: numpy, pandas, polars or Arrow.
+        y : Ignored
+
+        Returns
+        -------
+        self : object
+        """
+        # Validate the rows, hold some out, learn from the others, score those held out.
+        fitted, ranker = self._calibrated(X, self._learn)
+        fitted.__dict__.update(ranker.attributes())
+        return self._become(fitted)
+
+    def _learn(
+        self, rows: FloatArray, rng: np.random.RandomState, like: LearnedRanker | None
+    ) -> LearnedRanker:
+        """Learn from the rows that train; a fold of them takes over what ``like`` has chosen."""
+        self._require_feasible(rows)
+        scaler = fitted_scaler(self.scaler, rows)
+        scaled_rows = scaled(scaler, rows)
+        kept, n_outlying = self._kept(scaled_rows, rng)
+        points = scaled_rows[kept]
+
+        # Steps 1 and 2: the statistic of each point, and its rank.
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
-        statistic = self._statistic(points, rng)
-        self.neighbor_search_ = _planned_search(statistic, points)
+        statistic, n_neighbors = self._statistic(points, rng)
         values = statistic_values(statistic, points)
+
+        # Step 3: pairs of points of different ranks.
         scheme = PreferenceScheme(self.n_levels, self.min_rank_gap, self.pair_weight)
         preferences = scheme(values)
         require_pairs(values, preferences)
-        if self._statistic_name != "mean_knn":
-            distance = MeanNeighborDistance(self.n_neighbors_, self.n_jobs)
-            values = distance(points)
-            self.neighbor_search_ = self.neighbor_search_ or _planned_search(distance, points)
-        self.mean_neighbor_distance_ = -float(values.mean())
+
+        # Step 5 comes first here: C and sigma, by the rule or by cross-validation.
+        search, distance = self._mean_neighbor_distance(statistic, n_neighbors, points, values)
         problem = RankSVM(self.anchor, self._margin, self.loss, self.tol, self.max_iter)
         centers = self._centers(points, rng)
-        self.C_, self.sigma_ = self._choose(
-            points, kept, len(rows), centers, statistic, scheme, problem, rng
+        C, sigma, cv_results = self._choose(
+            scaled_rows, kept, distance, centers, statistic, scheme, problem, rng, like
         )
-        logger.info("training the ranker at C=%.4g, sigma=%.4g", self.C_, self.sigma_)
-        ranker = fit_ranker(
-            points, preferences, C=self.C_, sigma=self.sigma_, problem=problem, centers=centers
-        )
-        self.solution_: Solution = ranker.solution
-        self.n_iter_ = ranker.solution.n_iter
-        expansion = ranker.expansion
-        self.pruning_error_ = 0.0
+
+        # Step 4: the ranker that prefers them as the pairs do.
+        logger.info("training the ranker at C=%.4g, sigma=%.4g", C, sigma)
+        ranker = fit_ranker(points, preferences, C=C, sigma=sigma, problem=problem, centers=centers)
+        expansion, pruning_error = ranker.expansion, 0.0
         if self.n_centers is not None:
-            expansion, self.pruning_error_ = pruned(ranker, problem, points)
+            expansion, pruning_error = pruned(ranker, problem, points)
         if self.outward > 0.0:
-            if self.mean_neighbor_distance_ == 0.0:
-                raise ValueError(
-                    f"outward={self.outward} has no unit: the mean neighbor distance is 0, as most "
-                    "rows have copies. Raise n_neighbors above their number, or set outward to 0."
-                )
-            # The step is of a length in the data's own unit, however wide the kernel.
-            unit = NARROWEST_SIGMA * self.mean_neighbor_distance_ / self.sigma_
-            expansion = replace(expansion, outward=float(self.outward * unit**2))
-        columns = shift_and_scale(self.scaler_, rows.shape[1])
-        self.expansion_ = expansion if columns is None else expansion.on_columns(*columns)
+            expansion = self._stepped_outward(expansion, distance)
+        # Chosen by the rows that train: a score chosen by looking at the held-out ones would no
+        # longer treat them and new rows alike.
+        if like is None and np.dtype(self.dtype) == np.float32:
+            expansion = _in_float32_if_safe(expansion, scaled_rows, distance)
+        columns = shift_and_scale(scaler, rows.shape[1])
+        return LearnedRanker(
+            scaler=scaler,
+            expansion=expansion if columns is None else expansion.on_columns(*columns),
+            C=C,
+            sigma=sigma,
+            cv_results=cv_results,
+            mean_neighbor_distance=distance,
+            n_neighbors=n_neighbors,
+            n_outlying=n_outlying,
+            neighbor_search=search,
+            solution=ranker.solution,
+            pruning_error=pruning_error,
+        )
 
     @property
     def scorer_(self) -> Scorer:
@@ -390,83 +453,69 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "reference_")
         return Scorer(self.expansion_, self.reference_, self.scaler_)
 
-    def _scores(self, rows: FloatArray) -> FloatArray:
-        return expansion_scores(self.expansion_, self.scaler_, rows, self.n_jobs)
-
-    def _for_fold(self) -> Self:
-        """Copy to learn from a part of the rows, at the C and sigma that were cross-validated."""
-        fold = super()._for_fold()
-        if self.C == "cv":
-            fold.C, fold.Cs = self.C_, None
-        if self.sigma == "cv":
-            fold.sigma, fold.sigmas = self.sigma_, None
-        return fold
-
-    def _settle(self, rows: FloatArray) -> None:
-        """Score in float32 from here on, if asked for and if that moves no p-value."""
-        if np.dtype(self.dtype) == np.float64:
-            return
-        points = scaled(self.scaler_, rows)
-        # Moved about as far as their neighbors are, training rows score like new ones: where they
-        # lie, whole levels of them tie.
-        noise = np.random.RandomState(0).normal(size=points.shape)
-        points = points + self.mean_neighbor_distance_ / np.sqrt(points.shape[1]) * noise
-        on_points = replace(self.expansion_, offset=None, scale=None)
-        change = change_in_float32(on_points, points)
-        if change < _LARGEST_P_VALUE_CHANGE:
-            self.expansion_ = self.expansion_.astype(np.float32)
-            return
-        warn_user(
-            f"Scoring stays in float64: float32 would move p-values by up to {change:.2g}. A "
-            "smaller C or sigma, or scaled columns, make float32 safer."
-        )
-
-    def _kept(self, points: FloatArray, rng: np.random.RandomState) -> IntArray:
-        """Positions of the points to train on: no more than are worth it, and none outlying."""
-        if self.outward > 0.0 and self.anchor == 0.0:
-            raise ValueError(
-                f"outward={self.outward} needs an anchor: without one scores have no zero, and "
-                "cannot shrink towards it. Set anchor above 0, or outward to 0."
-            )
+    def _kept(self, points: FloatArray, rng: np.random.RandomState) -> tuple[IntArray, int]:
+        """Positions of the points to train on, no more than are worth it; how many are outlying."""
         n_most = max(_ROWS_PER_CENTER * min(self._most_centers(points), len(points)), _LEAST_SAMPLE)
         kept = np.arange(len(points))
         if len(points) > n_most:
             logger.info("training on %d of %d rows, drawn at random", n_most, len(points))
             kept = np.sort(rng.choice(len(points), int(n_most), replace=False))
-        self.n_outlying_ = 0
         if not self.robust:
-            return kept
+            return kept, 0
         is_outlying = outlying(points[kept], self.n_jobs, rng.randint(2**31 - 1))
-        self.n_outlying_ = int(is_outlying.sum())
-        if self.n_outlying_ > _UNUSUAL_SHARE * len(kept):
+        n_outlying = int(is_outlying.sum())
+        if n_outlying > _UNUSUAL_SHARE * len(kept):
             warn_user(
-                f"{self.n_outlying_} of {len(kept)} training rows lie far from all others and do "
+                f"{n_outlying} of {len(kept)} training rows lie far from all others and do "
                 "not train: they may be anomalies. If they are nominal, set robust=False."
             )
-        logger.info("%d of %d rows are outlying: left out", self.n_outlying_, len(kept))
-        return kept[~is_outlying]
+        logger.info("%d of %d rows are outlying: left out", n_outlying, len(kept))
+        return kept[~is_outlying], n_outlying
 
-    def _statistic(self, points: FloatArray, rng: np.random.RandomState) -> Statistic:
+    def _statistic(self, points: FloatArray, rng: np.random.RandomState) -> tuple[Statistic, int]:
+        """The statistic, and the number of neighbors that it and the rule for sigma take."""
         n_others = len(points) - 1
         is_auto = self.n_neighbors == "auto"
         n_asked = _auto_n_neighbors(points) if is_auto else int(self.n_neighbors)
-        self.n_neighbors_ = min(n_asked, n_others)
+        n_neighbors = min(n_asked, n_others)
         if isinstance(self.statistic, type):
             name = self.statistic.__name__
             raise TypeError(f"statistic must be an instance, {name}(), not the class {name}.")
         if callable(self.statistic):
-            return self.statistic
+            return self.statistic, n_neighbors
         if n_others < n_asked and not is_auto:
             warn_user(
-                f"n_neighbors={self.n_neighbors} lowered to {self.n_neighbors_}: "
+                f"n_neighbors={self.n_neighbors} lowered to {n_neighbors}: "
                 f"there are only {len(points)} training rows."
             )
-        return named_statistic(
+        statistic = named_statistic(
             str(self._statistic_name),
-            n_neighbors=self.n_neighbors_,
+            n_neighbors=n_neighbors,
             n_jobs=self.n_jobs,
             random_state=rng.randint(2**31 - 1),
         )
+        return statistic, n_neighbors
+
+    def _mean_neighbor_distance(
+        self, statistic: Statistic, n_neighbors: int, points: FloatArray, values: FloatArray
+    ) -> tuple[NeighborSearch, float]:
+        """D_K, and how neighbors were sought: by the statistic, or else for D_K."""
+        search = _planned_search(statistic, points)
+        if self._statistic_name == "mean_knn" and search is not None:
+            return search, -float(values.mean())
+        distance = MeanNeighborDistance(n_neighbors, self.n_jobs)
+        search = search or distance.planned_search(*points.shape)
+        return search, -float(distance(points).mean())
+
+    def _stepped_outward(self, expansion: KernelExpansion, distance: float) -> KernelExpansion:
+        """The expansion with a step of a length in the data's own unit, however wide the kernel."""
+        if distance == 0.0:
+            raise ValueError(
+                f"outward={self.outward} has no unit: the mean neighbor distance is 0, as most "
+                "rows have copies. Raise n_neighbors above their number, or set outward to 0."
+            )
+        unit = NARROWEST_SIGMA * distance / expansion.sigma
+        return replace(expansion, outward=float(self.outward * unit**2))
 
     def _of_part(self, statistic: Statistic) -> Statistic:
         """The statistic for parts of the points: by the rule, they have fewer neighbors."""
@@ -515,7 +564,12 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         is_auto = self.n_centers == "auto"
         return rule_n_centers(n_varying_columns(points)) if is_auto else int(self.n_centers)
 
-    def _require_memory(self, rows: FloatArray) -> None:
+    def _require_feasible(self, rows: FloatArray) -> None:
+        if self.outward > 0.0 and self.anchor == 0.0:
+            raise ValueError(
+                f"outward={self.outward} needs an anchor: without one scores have no zero, and "
+                "cannot shrink towards it. Set anchor above 0, or outward to 0."
+            )
         n_rows = len(rows)
         n_centers = min(n_rows, self._most_centers(rows))
         if n_centers > MAX_KERNEL_ROWS:
@@ -528,47 +582,70 @@ class RankAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose(
         self,
-        points: FloatArray,
+        scaled_rows: FloatArray,
         kept: IntArray,
-        n_rows: int,
+        distance: float,
         centers: FloatArray | None,
         statistic: Statistic,
         scheme: PreferenceScheme,
         problem: RankSVM,
         rng: np.random.RandomState,
-    ) -> tuple[float, float]:
-        """C and sigma: given, by the rule, or by cross-validation of those marked "cv"."""
-        distance = self.mean_neighbor_distance_
+        like: LearnedRanker | None,
+    ) -> tuple[float, float, dict[str, Any] | None]:
+        """C and sigma: given, by the rule, or by cross-validation of those marked "cv"; its table.
+
+        Those that ``like`` has cross-validated are taken over.
+        """
+        points = scaled_rows[kept]
+        C, Cs, sigma, sigmas = self.C, self.Cs, self.sigma, self.sigmas
+        if like is not None:
+            C, Cs = (like.C, None) if C == "cv" else (C, Cs)
+            sigma, sigmas = (like.sigma, None) if sigma == "cv" else (sigma, sigmas)
         by_rule = 0.0
-        if self.sigma == "rule":
+        if sigma == "rule":
             to_centers = 0.0 if centers is None else mean_center_distance(points, centers, rng)
             by_rule = rule_sigma(distance, n_varying_columns(points), to_centers)
-        Cs = candidates("C", self.C, rule_C(len(points)), self.Cs, PAPER_CS)
-        uses_paper_grid = self.sigma == "cv" and self.sigmas is None
-        paper_grid = paper_sigmas(distance) if uses_paper_grid else ()
-        sigmas = candidates("sigma", self.sigma, by_rule, self.sigmas, paper_grid)
-        if "cv" not in (self.C, self.sigma):
-            return float(Cs[0]), float(sigmas[0])
+        paper_grid = paper_sigmas(distance) if sigma == "cv" and sigmas is None else ()
+        C_grid = candidates("C", C, rule_C(len(points)), Cs, PAPER_CS)
+        sigma_grid = candidates("sigma", sigma, by_rule, sigmas, paper_grid)
+        if "cv" not in (C, sigma):
+            return float(C_grid[0]), float(sigma_grid[0]), None
         if isinstance(self.cv, Integral):
             splits = KFold(self.cv, shuffle=True, random_state=rng).split(points)
         else:  # of all rows that train, also of those that were left out
-            splits = _parts_among(kept, check_cv(self.cv).split(np.empty((n_rows, 1))), n_rows)
+            splits = _parts_among(kept, check_cv(self.cv).split(scaled_rows), len(scaled_rows))
         # Where all rows of a fold are its centers, distances among the rows of all folds are taken.
         may_take_all = len(points) <= MAX_KERNEL_ROWS
         choose_centers = self._centers if may_take_all else self._chosen_centers
         chosen = cross_validate(
             points,
             self._of_part(statistic),
-            Cs=Cs,
-            sigmas=sigmas,
+            Cs=C_grid,
+            sigmas=sigma_grid,
             splits=splits,
             scheme=scheme,
             problem=problem,
             choose_centers=partial(choose_centers, rng=rng),
             n_jobs=self.n_jobs,
         )
-        self.cv_results_ = chosen.results
-        return chosen.C, chosen.sigma
+        return chosen.C, chosen.sigma, chosen.results
+
+
+def _in_float32_if_safe(
+    expansion: KernelExpansion, points: FloatArray, distance: float
+) -> KernelExpansion:
+    """The expansion in float32, if that moves no p-value."""
+    # Moved about as far as their neighbors are, training rows score like new ones: where they lie,
+    # whole levels of them tie.
+    noise = np.random.RandomState(0).normal(size=points.shape)
+    change = change_in_float32(expansion, points + distance / np.sqrt(points.shape[1]) * noise)
+    if change < _LARGEST_P_VALUE_CHANGE:
+        return expansion.astype(np.float32)
+    warn_user(
+        f"Scoring stays in float64: float32 would move p-values by up to {change:.2g}. A "
+        "smaller C or sigma, or scaled columns, make float32 safer."
+    )
+    return expansion
 
 
 def _auto_n_neighbors(points: FloatArray) -> int:

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC, OneClassSVM
 
 import oracles
-from rankad import metrics
-from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, Calibrated, MassAD
+from rankad import Calibrated, metrics
+from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, MassAD
 from rankad.baselines.mass import MassOfColumn, level_masses
 from rankad.statistics import MeanNeighborDistance
 

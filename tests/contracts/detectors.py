@@ -10,8 +10,8 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
-from rankad import RankAD
-from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, Calibrated, MassAD
+from rankad import Calibrated, RankAD
+from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, MassAD
 from rankad.statistics import STATISTICS, KthNeighborDistance
 
 

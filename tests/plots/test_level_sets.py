@@ -4,8 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import KernelDensity
 
-from rankad import RankAD
-from rankad.baselines import Calibrated
+from rankad import Calibrated, RankAD
 from rankad.exceptions import CalibrationWarning
 from rankad.plots import LevelSetDisplay
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATIONS,
-    CalibratedDetectorMixin,
+    CalibratedDetector,
 )
 
 
-class MassAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
+class MassAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     """Mean mass of a row over random columns of random subsamples: low mass, anomaly.
 
     Scaling the columns changes nothing. Equal values count as one value with their multiplicity:
@@ -78,19 +79,41 @@ class MassAD(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration_size = calibration_size
         self.random_state = random_state
 
-    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Estimate the mass from nominal rows, and calibrate; ``y`` is ignored."""
+        fitted, model = self._calibrated(X, self._learn)
+        fitted.columns_ = model.columns
+        return self._become(fitted)
+
+    def _learn(
+        self, rows: FloatArray, rng: np.random.RandomState, like: MeanMass | None
+    ) -> MeanMass:
         n_sampled = min(self.max_samples, len(rows))
-        self.columns_: list[MassOfColumn] = []
+        columns = []
         for _ in range(self.n_estimators):
             sample = rows[rng.choice(len(rows), n_sampled, replace=False)]
             column = int(rng.randint(rows.shape[1]))
-            self.columns_.append(MassOfColumn.of(sample[:, column], column, self.level))
+            columns.append(MassOfColumn.of(sample[:, column], column, self.level))
+        return MeanMass(columns)
 
-    def _scores(self, rows: FloatArray) -> FloatArray:
+
+@dataclass(frozen=True, eq=False)
+class MeanMass:
+    """Mean mass of a row over some columns of some subsamples."""
+
+    columns: list[MassOfColumn]
+
+    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Mean mass of each row."""
         total = np.zeros(len(rows))
-        for mass in self.columns_:  # in this order for any batch, so that equal rows score equal
+        for mass in self.columns:  # in this order for any batch, so that equal rows score equal
             total += mass(rows)
-        return total / len(self.columns_)
+        return total / len(self.columns)
+
+    def training_scores(self, rows: FloatArray) -> FloatArray:
+        """Mean mass of each row that it was estimated from."""
+        return self(rows)
 
 
 @dataclass(frozen=True, eq=False)

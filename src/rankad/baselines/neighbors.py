@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
@@ -17,7 +18,7 @@ from rankad._warnings import warn_user
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATIONS,
-    CalibratedDetectorMixin,
+    CalibratedDetector,
 )
 from rankad.statistics import (
     HalvedNeighborDistance,
@@ -40,7 +41,7 @@ _COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class StatisticDetector(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
+class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     """A detector whose score *is* a statistic, of new rows among the training rows.
 
     With ``calibration="train"`` the reference is the statistic of each training row among the
@@ -50,26 +51,49 @@ class StatisticDetector(CalibratedDetectorMixin, BaseEstimator):  # type: ignore
     scaler: Any
     n_neighbors: int
     n_jobs: int | None
+    scaler_: Any
+    points_: FloatArray
+    statistic_: Statistic
 
     @abstractmethod
     def _statistic(self, rng: np.random.RandomState) -> Statistic:
         """The statistic that scores."""
 
-    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Keep nominal rows to measure among, and calibrate; ``y`` is ignored."""
+        fitted, model = self._calibrated(X, self._learn)
+        fitted.scaler_, fitted.points_ = model.scaler, model.points
+        fitted.statistic_ = model.statistic
+        return self._become(fitted)
+
+    def _learn(
+        self, rows: FloatArray, rng: np.random.RandomState, like: StatisticAmong | None
+    ) -> StatisticAmong:
         if self.n_neighbors >= len(rows):
             warn_user(
                 f"n_neighbors={self.n_neighbors} lowered to {len(rows) - 1}: "
                 f"there are only {len(rows)} training rows."
             )
-        self.scaler_ = fitted_scaler(self.scaler, rows)
-        self.points_ = scaled(self.scaler_, rows)
-        self.statistic_ = self._statistic(rng)
+        scaler = fitted_scaler(self.scaler, rows)
+        return StatisticAmong(scaler, scaled(scaler, rows), self._statistic(rng))
 
-    def _scores(self, rows: FloatArray) -> FloatArray:
-        return self.statistic_(scaled(self.scaler_, rows), self.points_)
 
-    def _training_scores(self, rows: FloatArray) -> FloatArray:
-        return self.statistic_(self.points_)
+@dataclass(frozen=True, eq=False)
+class StatisticAmong:
+    """A statistic of rows among the scaled points that it was learned from."""
+
+    scaler: Any
+    points: FloatArray
+    statistic: Statistic
+
+    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Statistic of each row; its own threads seek the neighbors."""
+        return self.statistic(scaled(self.scaler, rows), self.points)
+
+    def training_scores(self, rows: FloatArray) -> FloatArray:
+        """Statistic of each point among the others."""
+        return self.statistic(self.points)
 
 
 class KLPE(StatisticDetector):

@@ -17,14 +17,14 @@ from rankad.calibration.discoveries import (
     reference_for_discoveries,
 )
 from rankad.calibration.drift import Betting, DriftMonitor, MixtureBetting, SimpleJumper
-from rankad.calibration.mixin import CalibratedDetectorMixin
+from rankad.calibration.face import CalibratedDetector
+from rankad.calibration.holdout import CALIBRATION_SIZE_CONSTRAINT, CALIBRATIONS
 from rankad.calibration.reference import (
     CrossFittedScores,
     HeldOutScores,
     ReferenceScores,
     TrainingScores,
 )
-from rankad.calibration.strategies import CALIBRATION_SIZE_CONSTRAINT, CALIBRATIONS
 from rankad.calibration.stream import OnlineDiscoveries, OnlinePValues
 from rankad.calibration.weighted import Reweighted, WeightedScores, density_ratio
 
@@ -33,7 +33,7 @@ __all__ = [
     "CALIBRATION_SIZE_CONSTRAINT",
     "Audit",
     "Betting",
-    "CalibratedDetectorMixin",
+    "CalibratedDetector",
     "CrossFittedScores",
     "DriftMonitor",
     "FalseAlarmBounds",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rankad._typing import FloatArray, IntArray
-from rankad.calibration import CalibratedDetectorMixin, reference_needed
+from rankad.calibration import CalibratedDetector, reference_needed
 from rankad.calibration.control import require_level
 from rankad.calibration.reference import order_of
 from rankad.exceptions import UnresolvableAlphaError
@@ -23,12 +23,12 @@ _N_EVEN = 60
 _USUAL_ALPHAS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-def calibrated_detector(detector: Any, display: str) -> CalibratedDetectorMixin:
+def calibrated_detector(detector: Any, display: str) -> CalibratedDetector:
     """The detector, if it is one of rankad's and fitted."""
-    if not isinstance(detector, CalibratedDetectorMixin):
+    if not isinstance(detector, CalibratedDetector):
         raise TypeError(
             f"{display} takes a fitted detector of rankad; got {detector!r}. Other detectors fit "
-            "in rankad.baselines.Calibrated."
+            "in rankad.Calibrated."
         )
     check_is_fitted(detector, "reference_")
     return detector

@@ -12,6 +12,7 @@ from scipy.stats import beta
 
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration import clopper_pearson, false_alarm_band
+from rankad.calibration.control import FalseAlarmControl
 from rankad.plots._display import (
     GRAY,
     SKY,
@@ -136,7 +137,7 @@ class FalseAlarmDisplay(Display):
         """
         require_matplotlib(cls.__name__)
         detector = calibrated_detector(detector, cls.__name__)
-        detector._require_exact(cls.__name__)
+        FalseAlarmControl(detector.reference_).require_exact(cls.__name__)
         return cls.from_predictions(
             detector.p_values(X),
             detector.reference_.size,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rankad._typing import BoolArray, FloatArray
 from rankad._validation import scoring_rows
 from rankad._warnings import warn_user
-from rankad.calibration import CalibratedDetectorMixin
+from rankad.calibration import CalibratedDetector
 from rankad.calibration.control import remedy
 from rankad.exceptions import CalibrationWarning
 from rankad.explanations import feature_names
@@ -145,7 +145,7 @@ class LevelSetDisplay(Display):
             x=x,
             y=y,
             # As an array, without the names of columns that a frame would be checked for.
-            scores=detector._scores(on_grid).reshape(y.size, x.size),
+            scores=detector._model(on_grid).reshape(y.size, x.size),
             thresholds=_thresholds(detector, sorted_levels(alphas)),
             points=rows[:, columns],
             is_alarm=detector.predict(X) == -1,
@@ -253,7 +253,7 @@ def _finite(scores: FloatArray) -> FloatArray:
     return np.clip(scores, scores[is_finite].min(), scores[is_finite].max())
 
 
-def _thresholds(detector: CalibratedDetectorMixin, alphas: FloatArray) -> dict[float, float]:
+def _thresholds(detector: CalibratedDetector, alphas: FloatArray) -> dict[float, float]:
     """Score below which each level alarms, of the levels that the reference resolves."""
     reference = detector.reference_
     thresholds = {float(alpha): reference.threshold(float(alpha)) for alpha in alphas}

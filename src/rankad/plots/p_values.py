@@ -122,7 +122,7 @@ class PValueDisplay(Display):
         if not hasattr(detector, "p_values"):
             raise TypeError(
                 f"{cls.__name__} takes a detector with p_values; got {detector!r}. Detectors "
-                "without them fit in rankad.baselines.Calibrated."
+                "without them fit in rankad.Calibrated."
             )
         p_values = detector.p_values(X)
         reference = getattr(detector, "reference_", None)

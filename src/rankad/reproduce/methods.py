@@ -19,10 +19,10 @@ from sklearn.svm import OneClassSVM
 from rankad._typing import FloatArray
 from rankad.baselines import BPKNNG, AveragedKLPE, MassAD
 from rankad.calibration import HeldOutScores, ReferenceScores, TrainingScores
-from rankad.calibration.strategies import held_out_split
 from rankad.datasets import NormalMixture
 from rankad.detector import RankAD
 from rankad.reproduce import paper
+from rankad.scorer import expansion_scores
 
 Score = Callable[[FloatArray], FloatArray]
 
@@ -88,11 +88,13 @@ def _fitted_rankad(detector: RankAD, score: Score, reference: ReferenceScores) -
 def _without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
     """The default detector, less its far field: the same fit, the same rows calibrate."""
     detector = RankAD(scaler=_scaler(standard), random_state=seed).fit(rows)
-    detector.expansion_ = replace(detector.expansion_, far_field=None)
-    rng = np.random.RandomState(seed)
-    _, held_out = held_out_split(len(rows), detector.calibration_size, rng)
-    reference = HeldOutScores.of(detector.score_samples(rows[held_out]))
-    return _fitted_rankad(detector, detector.score_samples, reference)
+    expansion = replace(detector.expansion_, far_field=None)
+
+    def score(new: FloatArray) -> FloatArray:
+        return expansion_scores(expansion, detector.scaler_, new, n_jobs=None)
+
+    reference = HeldOutScores.of(score(rows[detector.calibration_indices_]))
+    return _fitted_rankad(detector, score, reference)
 
 
 def _by_neighbors(make: Callable[..., BPKNNG | AveragedKLPE]) -> Fit:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin, clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, OutlierMixin, _fit_context, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from rankad._typing import FloatArray
@@ -15,7 +17,7 @@ from rankad._warnings import warn_user
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATIONS,
-    CalibratedDetectorMixin,
+    CalibratedDetector,
 )
 
 #: Rows on which a detector is probed for scores that depend on the batch.
@@ -26,7 +28,7 @@ _RELATIVE_UNIT = 1e-9
 _MAX_ROWS_FOR_UNIT = 1000
 
 
-class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
+class Calibrated(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     """Any scikit-learn or PyOD detector, with p-values and decisions at any level.
 
     Parameters
@@ -85,7 +87,17 @@ class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         self.calibration_size = calibration_size
         self.random_state = random_state
 
-    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> None:
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Fit the detector to nominal rows, and calibrate; ``y`` is ignored."""
+        fitted, model = self._calibrated(X, self._learn)
+        fitted.detector_ = model.detector
+        fitted.scores_rows_alone_ = model.scores_rows_alone
+        return self._become(fitted)
+
+    def _learn(
+        self, rows: FloatArray, rng: np.random.RandomState, like: ForeignScores | None
+    ) -> ForeignScores:
         detector = clone(self.detector)
         unseeded = [
             name
@@ -94,35 +106,56 @@ class Calibrated(CalibratedDetectorMixin, BaseEstimator):  # type: ignore[misc]
         ]
         detector.set_params(**{name: rng.randint(2**31 - 1) for name in unseeded})
         detector.fit(rows)
-        self.detector_ = detector
-        self._sign = _orientation(detector)
+        raw = RawScores(detector, _orientation(detector))
         name = type(_innermost(detector)).__name__
-        self.scores_rows_alone_ = not _is_batch_independent(
-            self._raw_scores, rows[:_N_PROBED], name
-        )
-        if self.scores_rows_alone_:
+        scores_rows_alone = not _is_batch_independent(raw, rows[:_N_PROBED], name)
+        if scores_rows_alone:
             warn_user(
                 f"{name} scores a row differently in different batches, which "
                 "voids p-values; rows are scored one at a time instead, which is slower."
             )
-        training_scores = self._raw_scores(rows[:_MAX_ROWS_FOR_UNIT])
-        self._unit = _RELATIVE_UNIT * float(np.ptp(training_scores[np.isfinite(training_scores)]))
+        scores = raw(rows[:_MAX_ROWS_FOR_UNIT])
+        unit = _RELATIVE_UNIT * float(np.ptp(scores[np.isfinite(scores)]))
+        return ForeignScores(raw, unit, scores_rows_alone)
 
-    def _scores(self, rows: FloatArray) -> FloatArray:
-        if self.scores_rows_alone_:
-            scores = _one_by_one(self._raw_scores, rows)
-        else:
-            scores = self._raw_scores(rows)
+
+@dataclass(frozen=True, eq=False)
+class RawScores:
+    """Scores, higher = more nominal, whichever way the detector's own convention points."""
+
+    detector: Any
+    sign: float
+
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        """Score of each row, as the detector rounds it."""
+        if hasattr(self.detector, "score_samples"):
+            return np.asarray(self.detector.score_samples(rows), dtype=np.float64)
+        return self.sign * np.asarray(self.detector.decision_function(rows), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignScores:
+    """Another library's scores, rounded to a unit, so that a row scores the same in any batch."""
+
+    raw: RawScores
+    unit: float
+    scores_rows_alone: bool
+
+    @property
+    def detector(self) -> Any:
+        """The fitted detector."""
+        return self.raw.detector
+
+    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Score of each row."""
+        scores = _one_by_one(self.raw, rows) if self.scores_rows_alone else self.raw(rows)
         # Other libraries round a row's score differently in different batches; on a coarser grid
         # a row ties with its own duplicates, as it must.
-        return np.round(scores / self._unit) * self._unit if self._unit > 0.0 else scores
+        return np.round(scores / self.unit) * self.unit if self.unit > 0.0 else scores
 
-    def _raw_scores(self, rows: FloatArray) -> FloatArray:
-        """Scores, higher = more nominal, whichever way the detector's own convention points."""
-        detector = self.detector_
-        if hasattr(detector, "score_samples"):
-            return np.asarray(detector.score_samples(rows), dtype=np.float64)
-        return self._sign * np.asarray(detector.decision_function(rows), dtype=np.float64)
+    def training_scores(self, rows: FloatArray) -> FloatArray:
+        """Score of each row that the detector was fitted to."""
+        return self(rows)
 
 
 def _orientation(detector: Any) -> float:

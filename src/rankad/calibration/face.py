@@ -1,0 +1,317 @@
+"""The public face of a detector whose scores become p-values: methods that only delegate."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import OutlierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from rankad._progress import logger, progress_shown
+from rankad._typing import BoolArray, FloatArray, IntArray
+from rankad._validation import scoring_rows, training_rows
+from rankad.calibration.bounds import Audit, FalseAlarmBounds
+from rankad.calibration.budgets import FalseAlarmsPerDay
+from rankad.calibration.control import FalseAlarmControl, require_level
+from rankad.calibration.holdout import CALIBRATIONS, CalibratedModel, Learn, M, Model
+from rankad.calibration.reference import HeldOutScores, ReferenceScores
+
+
+class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
+    """What all detectors say and do once fitted: scores by their model, the rest by their control.
+
+    A detector has the parameters ``alpha``, ``calibration``, ``calibration_size`` and
+    ``random_state``. Its ``fit`` gives a function that learns from rows to `_calibrated`, and adds
+    what it wants to be known of the model.
+
+    Attributes
+    ----------
+    reference_ : ReferenceScores
+        Sorted scores that p-values compare with.
+    calibration_indices_ : ndarray of int
+        Rows of ``fit`` whose scores they are, ascending: those held out, or all.
+    offset_ : float
+        Rows that score below it are anomalies at level ``alpha``.
+    """
+
+    alpha: float
+    calibration: str
+    calibration_size: float
+    random_state: Any
+    reference_: ReferenceScores
+    calibration_indices_: IntArray
+    _model: Model
+
+    def _calibrated(self, X: ArrayLike, learn: Learn[M]) -> tuple[Self, M]:
+        """A copy of this detector that has learned and is calibrated, and its model.
+
+        This one stays as it is: a fit that fails leaves nothing behind.
+        """
+        fitted = copy(self)
+        _forget_fit(fitted)
+        with progress_shown(getattr(self, "verbose", False)):
+            rows = training_rows(fitted, X)
+            calibrate = CALIBRATIONS[self.calibration]
+            rng = check_random_state(self.random_state)
+            calibrated: CalibratedModel[M] = calibrate(learn, rows, self.calibration_size, rng)
+            logger.info("calibrated on %d rows", calibrated.reference.size)
+        fitted._model = calibrated.model
+        fitted.reference_ = calibrated.reference
+        fitted.calibration_indices_ = calibrated.indices
+        fitted._control.warn_if_too_coarse(self.alpha)
+        return fitted, calibrated.model
+
+    def _become(self, fitted: Self) -> Self:
+        """Take over what a fit has learned, and keep nothing of an earlier one."""
+        _forget_fit(self)
+        self.__dict__.update(fitted.__dict__)
+        return self
+
+    @property
+    def _control(self) -> FalseAlarmControl:
+        check_is_fitted(self, "reference_")
+        return FalseAlarmControl(self.reference_)
+
+    def _exact_control(self, what: str) -> FalseAlarmControl:
+        self._control.require_exact(what)
+        return self._control
+
+    @property
+    def offset_(self) -> float:
+        """Score below which a row is an anomaly at the level ``alpha``, even if set after ``fit``.
+
+        Minus infinity where the reference cannot resolve the level: nothing alarms.
+        """
+        check_is_fitted(self, "reference_")
+        return self.reference_.threshold(require_level(self.alpha))
+
+    def score_samples(self, X: ArrayLike) -> FloatArray:
+        """Score of each row: higher = more nominal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self, "reference_")
+        scores = self._model(scoring_rows(self, X), getattr(self, "n_jobs", None))
+        if np.isnan(scores).any():
+            raise ValueError(
+                f"{self} has no score for row {int(np.isnan(scores).argmax())}: it came out as NaN."
+            )
+        return scores
+
+    def p_values(self, X: ArrayLike, *, confidence: float | None = None) -> FloatArray:
+        """p-value of each row: small = anomalous.
+
+        For a new nominal row, ``P(p <= alpha) <= alpha`` where the reference is held out
+        (``calibration="split"``). Rows below every reference score share the smallest p-value;
+        rank such alarms by `score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        confidence : float, optional
+            Larger p-values that hold for this very detector: with this probability over the draw of
+            its reference, ``P(p <= t) <= t`` for all t at once, and those of different rows are
+            independent (see `rankad.calibration.false_alarm_band`).
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+        """
+        control = self._control
+        if confidence is not None:
+            control.require_exact("p_values(confidence=...)")
+        return control.p_values(self.score_samples(X), confidence)
+
+    def predict(
+        self, X: ArrayLike, alpha: float | None = None, *, confidence: float | None = None
+    ) -> IntArray:
+        """Label each row: -1 for an anomaly (``p <= alpha``), +1 for a nominal row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        alpha : float, optional
+            False-alarm level, any, without refitting; by default the constructor's.
+        confidence : float, optional
+            Alarm more rarely: so that with this probability, over the draw of the reference, the
+            false-alarm rate of this very detector is at most alpha. Without it, it is so on
+            average.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        # Before any row is scored: a level that cannot be had need not wait for them.
+        if confidence is not None:
+            control = self._exact_control("predict(confidence=...)")
+            threshold = control.threshold(self.alpha if alpha is None else alpha, confidence)
+        else:
+            threshold = self.offset_ if alpha is None else self._control.threshold(alpha)
+        return np.where(self.score_samples(X) < threshold, -1, 1)
+
+    def decision_function(self, X: ArrayLike) -> FloatArray:
+        """Score minus ``offset_``: negative exactly for the anomalies at the constructor's alpha.
+
+        Where the reference is too small for that alpha (`fit` warned), nothing can alarm and every
+        value is infinite; `score_samples` still orders the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+        """
+        scores = self.score_samples(X)
+        return scores - self.offset_
+
+    def calibrate(self, X: ArrayLike, *, replace: bool = False) -> Self:
+        """Add nominal rows to the reference, without refitting; more rows resolve finer levels.
+
+        The rows must be new: not seen by ``fit``, and drawn like the rows to come. A reference that
+        was not held out (``calibration="train"`` or ``"cross"``) is replaced, not extended.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        replace : bool, default=False
+            Let these rows be the whole reference: where nominal rows have changed, the old ones are
+            no longer drawn like those to come.
+
+        Returns
+        -------
+        self : object
+        """
+        scores = self.score_samples(X)
+        new = HeldOutScores.of(scores) if replace else self.reference_.extended(scores)
+        self.reference_ = new
+        self._control.warn_if_too_coarse(self.alpha)
+        return self
+
+    def select(self, X: ArrayLike, fdr: float = 0.1, *, adaptive: bool = False) -> BoolArray:
+        """Which rows of a batch to call anomalies, so that few of those are false.
+
+        By Benjamini and Hochberg's procedure on the p-values: of the rows selected, the expected
+        share of nominal ones is at most ``fdr``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The whole batch: which rows are selected depends on all.
+        fdr : float, default=0.1
+            False-discovery rate.
+        adaptive : bool, default=False
+            Storey's form, which finds more where many rows are anomalies.
+
+        Returns
+        -------
+        is_selected : ndarray of bool, shape (n_samples,)
+        """
+        control = self._exact_control("select")
+        return control.selected(self.score_samples(X), fdr, adaptive)
+
+    def false_alarm_bounds(
+        self, alpha: float | None = None, *, confidence: float = 0.95
+    ) -> FalseAlarmBounds:
+        """What the false-alarm rate of this very detector can be, at a level.
+
+        It is random, by the draw of the reference, and has an exact law; where reference scores
+        tie at the threshold it is lower than that.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            By default the constructor's.
+        confidence : float, default=0.95
+            Of the interval and of the limit.
+
+        Returns
+        -------
+        FalseAlarmBounds
+        """
+        control = self._exact_control("false_alarm_bounds")
+        return control.bounds(self.alpha if alpha is None else alpha, confidence)
+
+    def false_alarm_band(self, confidence: float = 0.95, method: str = "auto") -> FloatArray:
+        """Upper limits of the false-alarm rates at the levels ``j / (n + 1)``, for all at once.
+
+        See `rankad.calibration.false_alarm_band`; n is the size of the reference.
+        """
+        return self._exact_control("false_alarm_band").band(confidence, method)
+
+    def alpha_for(self, *, events_per_day: float, alarms_per_day: float) -> float:
+        """The level for a budget of false alarms; refused where the reference cannot resolve it.
+
+        Parameters
+        ----------
+        events_per_day : float
+            Rows scored a day.
+        alarms_per_day : float
+            False alarms that are acceptable, on average.
+
+        Returns
+        -------
+        alpha : float
+        """
+        return self._exact_control("alpha_for").alpha_for(events_per_day, alarms_per_day)
+
+    def false_alarms_per_day(
+        self, events_per_day: int, alpha: float | None = None, *, confidence: float = 0.95
+    ) -> FalseAlarmsPerDay:
+        """How many false alarms a day to expect, and between which counts a day's will be.
+
+        Parameters
+        ----------
+        events_per_day : int
+            Rows scored a day, all nominal.
+        alpha : float, optional
+            By default the constructor's.
+        confidence : float, default=0.95
+
+        Returns
+        -------
+        FalseAlarmsPerDay
+        """
+        control = self._exact_control("false_alarms_per_day")
+        alpha = self.alpha if alpha is None else alpha
+        return control.alarms_per_day(events_per_day, alpha, confidence)
+
+    def audit(self, X: ArrayLike, alpha: float | None = None, *, confidence: float = 0.95) -> Audit:
+        """Count the false alarms among fresh nominal rows, and say what that tells of the rate.
+
+        Its interval assumes nothing of the reference, only that the rows given are fresh, nominal,
+        and drawn like those to come. Where the reference was held out, the count is also compared
+        with what that allows: see `Audit.verdict`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        alpha : float, optional
+            By default the constructor's.
+        confidence : float, default=0.95
+
+        Returns
+        -------
+        Audit
+        """
+        labels = self.predict(X, alpha)
+        alpha = self.alpha if alpha is None else alpha
+        return self._control.audit(int((labels == -1).sum()), len(labels), alpha, confidence)
+
+
+def _forget_fit(detector: CalibratedDetector) -> None:
+    """Remove what a fit has learned: by scikit-learn's custom, the attributes that end in ``_``."""
+    for name in [name for name in detector.__dict__ if name.endswith("_")]:
+        delattr(detector, name)
+    detector.__dict__.pop("_model", None)
