@@ -47,7 +47,7 @@ def main() -> None:
     DriftDisplay.from_monitor(monitor, ax=axes[1, 2])
     titles = ("Level sets", "p-values", "False alarms", "A search", "A reason", "Drift")
     for ax, title in zip(axes.flat, titles, strict=True):
-        ax.set_title(title, loc="left", fontweight="bold")
+        ax.set_title(title, loc="left", fontweight="bold", pad=44)  # above a legend
     figure.savefig(sys.argv[1] if len(sys.argv) > 1 else PICTURE, dpi=90)
 
 
