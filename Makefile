@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 PEERS := .venv/.peers-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint test test-all bench bench-quick accuracy wheel clean
+.PHONY: help setup demo lint test test-all test-rest bench bench-quick accuracy wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -32,7 +32,9 @@ lint: $(INSTALLED)  ## style, types and layers
 test: lint  ## lint, types, layers and the fast tests
 	$(PYTEST) -m 'not slow and not data' --cov --cov-report=term
 
-test-all: test  ## the same, and slow statistics and real data (folder: RANKAD_DATA)
+test-all: test test-rest  ## the same, and slow statistics and real data (folder: RANKAD_DATA)
+
+test-rest: $(INSTALLED)  ## what test leaves out: slow statistics and real data
 	$(PYTEST) -m 'slow or data' tests
 
 $(PEERS): $(INSTALLED)

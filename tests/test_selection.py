@@ -135,6 +135,17 @@ def test_the_winner_is_judged_by_a_tight_solution(nominal):
     )
 
 
+def test_what_was_solved_very_roughly_is_solved_again_before_it_wins(nominal, monkeypatch):
+    tight = select(nominal)
+    monkeypatch.setattr("rankad.selection.cross_validation.CV_TOL", 0.99)
+    rough = select(nominal)
+    best = rough.results["mean_test_score"].max()
+    assert_allclose(best, tight.results["mean_test_score"].max(), atol=1e-4)
+    monkeypatch.setattr("rankad.selection.cross_validation._Grid.refine_contenders", lambda _: None)
+    never_again = select(nominal)
+    assert abs(never_again.results["mean_test_score"].max() - best) > 1e-3
+
+
 def test_the_table_is_like_scikit_learns(nominal):
     chosen = select(nominal)
     results = chosen.results

@@ -32,7 +32,8 @@ def waiting(repeats: int) -> Section:
     return Section(
         "Waiting",
         "`import rankad` is lazy; the first use of a detector imports scikit-learn, SciPy and "
-        "numba. Compiled code is cached on disk: only the first fit ever waits for the compiler. "
+        "numba. What is compiled is kept on disk: the first use of each function waits for the "
+        "compiler. "
         f"Medians of {repeats}, the compilation once.",
         [
             Finding("`import rankad` beyond numpy", statistics.median(beyond), " s", 0.3, True),
