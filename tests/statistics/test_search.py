@@ -243,4 +243,7 @@ def test_a_detector_tells_its_search(rng):
     for detector in (by_name, instance):
         search = detector.fit(rows).neighbor_search_
         assert search == planned_search(search.n_rows, 2, n_neighbors=7)
-    assert RankAD(statistic=lambda points: -np.abs(points[:, 0])).fit(rows).neighbor_search_ is None
+    own = RankAD(statistic=lambda points: -np.abs(points[:, 0])).fit(rows)
+    # That of the mean neighbor distance, which the rule for sigma takes.
+    search = own.neighbor_search_
+    assert search == planned_search(search.n_rows, 2, n_neighbors=own.n_neighbors_)

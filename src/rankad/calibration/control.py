@@ -32,6 +32,7 @@ class FalseAlarmControl:
     Knows reference scores and scores alone, not the detector that gave them.
 
     >>> import numpy as np
+    >>> from rankad.calibration import HeldOutScores
     >>> control = FalseAlarmControl(HeldOutScores.of(np.arange(99.0)))
     >>> control.p_values(np.array([-1.0, 49.0]))
     array([0.01, 0.51])
