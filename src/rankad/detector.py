@@ -63,9 +63,6 @@ _LEAST_SAMPLE = 100_000
 #: With all rows as centers the ranker needs the full kernel matrix: 8 bytes n^2, in a few copies.
 MAX_KERNEL_ROWS = 20_000
 
-#: Share of outlying rows beyond which the user is told.
-_UNUSUAL_SHARE = 0.05
-
 #: Most that float32 may move a p-value.
 _LARGEST_P_VALUE_CHANGE = 1e-3
 
@@ -179,8 +176,8 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
         still calibrate. True is for rows of which more than a percent may be anomalies: it also
         ranks by "bagged_knn" and takes an ``anchor_margin`` of 1, unless others are given. False
         trains on all rows: set it where a nominal group of up to a tenth of the rows lies far from
-        all others, which would be taken for dirt, and the rows are clean. Where more than a
-        twentieth is left out, fit warns; where it would be more than a tenth, none is.
+        all others, which would be taken for dirt, and the rows are clean. Where more than a tenth
+        would be left out, none is.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"
@@ -464,11 +461,6 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
             return kept, 0
         is_outlying = outlying(points[kept], self.n_jobs, rng.randint(2**31 - 1))
         n_outlying = int(is_outlying.sum())
-        if n_outlying > _UNUSUAL_SHARE * len(kept):
-            warn_user(
-                f"{n_outlying} of {len(kept)} training rows lie far from all others and do "
-                "not train: they may be anomalies. If they are nominal, set robust=False."
-            )
         logger.info("%d of %d rows are outlying: left out", n_outlying, len(kept))
         return kept[~is_outlying], n_outlying
 

@@ -1,5 +1,6 @@
 """Runs that have not been made yet, made in processes of one thread each, and kept one by one."""
 
+import signal
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -51,10 +52,18 @@ def _in_processes(
             n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
         )
         try:
-            with closing(parallel(joblib.delayed(measure)(task) for task in tasks)) as records:
+            with closing(
+                parallel(joblib.delayed(_undisturbed)(measure, task) for task in tasks)
+            ) as records:
                 yield from records
         except BrokenProcessPool as error:
             raise ReproductionError(
                 "A process was ended by the system, probably for lack of memory. Try fewer jobs: "
                 "the same call goes on where it stopped."
             ) from error
+
+
+def _undisturbed(measure: Callable[[Any], Any], task: Keyed) -> Any:
+    """Measure in a process of its own, where Ctrl-C is the caller's to act on: it ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return measure(task)
