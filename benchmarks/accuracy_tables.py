@@ -100,7 +100,14 @@ def sets_summary(of: ByExperiment) -> str:
         for method in sorted(methods, key=lambda method: -sets.mean(method, "auc"))
     ]
     levels = " / ".join(f"{alpha:g}" for alpha in LEVELS)
-    heads = ("method", "AUC", f"less {KNN}'s", "average precision", "power at 5%", "mean rank")
+    heads = (
+        "method",
+        "AUC",
+        f"difference to {KNN}",
+        "average precision",
+        "power at 5%",
+        "mean rank",
+    )
     return _table([*heads, f"false alarms at {levels}", "fit, s", "score, us"], rows)
 
 
@@ -160,8 +167,12 @@ def _of_laws(laws: Results, methods: Sequence[str]) -> str:
     ]
     levels = " / ".join(f"{share}%" for share in shares)
     heads = (
-        *("method", f"AUC, blurred (less {KNN}'s)", "uniform", "cluster", "power, blurred"),
-        *("Spearman (less its)", f"at most {FEW_COLUMNS} columns", f"mass error, {levels}"),
+        *("method", f"AUC, blurred (difference to {KNN})", "uniform", "cluster", "power, blurred"),
+        *(
+            f"Spearman (difference to {KNN})",
+            f"at most {FEW_COLUMNS} columns",
+            f"mass error, {levels}",
+        ),
     )
     return _table([*heads, f"volume error (median), {levels}"], rows)
 
@@ -296,5 +307,9 @@ def fig_2(of: ByExperiment) -> str:
         ]
         for method in sorted(results.methods, key=lambda method: -results.mean(method, "auc"))
     ]
-    heads = ("method", f"AUC (less the {TRUE_DENSITY}'s)", f"Spearman (less {OC_SVM}'s)")
+    heads = (
+        "method",
+        f"AUC (difference to the {TRUE_DENSITY})",
+        f"Spearman (difference to {OC_SVM})",
+    )
     return _table(heads, rows)

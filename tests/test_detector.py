@@ -723,6 +723,31 @@ def test_own_splits_are_of_all_rows_also_where_some_are_left_out(nominal, as_mas
     )
 
 
+def test_splits_of_rows_that_do_not_train_are_refused(nominal):
+    rows = nominal.copy()
+    rows[5:7] = 99.0
+    params = {"calibration": "train", "C": "cv", "Cs": [0.01, 1.0], "random_state": 0}
+    everything = np.arange(240)
+    with pytest.raises(ValueError, match="rows that are not among the 180 that train"):
+        RankAD(cv=[(everything[:200], everything[200:])], C="cv", Cs=[0.1, 1.0]).fit(nominal)
+    left_out = (np.delete(everything, [5, 6]), [5, 6])
+    with pytest.raises(ValueError, match="no split in which rows that train stand in both parts"):
+        RankAD(cv=[left_out], **params).fit(rows)
+    halves = (everything[::2], everything[1::2])
+    assert_array_equal(
+        RankAD(cv=[left_out, halves], **params).fit(rows).score_samples(nominal),
+        RankAD(cv=[halves], **params).fit(rows).score_samples(nominal),
+    )
+
+
+def test_robust_leaves_out_a_tenth_by_itself_and_up_to_half_if_told(nominal, rng):
+    scattered = 90.0 * rng.normal(size=(36, 3))
+    rows = np.concatenate([nominal, scattered])
+    params = {"calibration": "train", "random_state": 0}
+    assert RankAD(**params).fit(rows).n_outlying_ == 0
+    assert RankAD(robust=True, **params).fit(rows).n_outlying_ > 30
+
+
 def test_parts_of_the_rows_have_neighbors_by_their_own_number():
     """With those of all rows, held-out folds would rank by the distance to nearly all others."""
     law = SMOOTH_LAWS["two gaussians 1"]

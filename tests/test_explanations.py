@@ -105,8 +105,8 @@ def test_the_best_moves_are_those_found_by_scoring_every_candidate(setting):
 
 
 def change_expansion(detector, **changes):
-    detector.expansion_ = replace(detector.expansion_, **changes)
-    detector._model = replace(detector._model, expansion=detector.expansion_)
+    expansion = replace(detector.expansion_, **changes)
+    detector._model = replace(detector._model, expansion=expansion)
 
 
 @pytest.mark.parametrize("centered", [False, True])

@@ -63,6 +63,10 @@ _LEAST_SAMPLE = 100_000
 #: With all rows as centers the ranker needs the full kernel matrix: 8 bytes n^2, in a few copies.
 MAX_KERNEL_ROWS = 20_000
 
+#: Share of the rows beyond which outlying ones are taken for a nominal group, by robust.
+_MOST_DIRT_IF_CLEAN = 0.1
+_MOST_DIRT = 0.5
+
 #: Most that float32 may move a p-value.
 _LARGEST_P_VALUE_CHANGE = 1e-3
 
@@ -92,10 +96,11 @@ class LearnedRanker:
         return self(rows)
 
     def attributes(self) -> dict[str, Any]:
-        """What a fitted detector lets be known of it."""
-        known = {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
+        """What a fitted detector lets be known of it, beside the scoring function itself."""
+        names = {field.name for field in fields(self)} - {"scaler", "expansion"}
         if self.cv_results is None:
-            del known["cv_results_"]
+            names.remove("cv_results")
+        known = {f"{name}_": getattr(self, name) for name in names}
         return {**known, "n_iter_": self.solution.n_iter}
 
 
@@ -172,12 +177,13 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     robust : bool or "auto", default="auto"
         How far to distrust the training rows. "auto" leaves out of training what lies far from all
         other training rows and so may be dirt: rows whose mean distance to the nearest of 16 random
-        rows is, on a log scale, more than four robust standard deviations above the median. They
-        still calibrate. True is for rows of which more than a percent may be anomalies: it also
-        ranks by "bagged_knn" and takes an ``anchor_margin`` of 1, unless others are given. False
-        trains on all rows: set it where a nominal group of up to a tenth of the rows lies far from
-        all others, which would be taken for dirt, and the rows are clean. Where more than a tenth
-        would be left out, none is.
+        rows is, on a log scale, more than four robust standard deviations above the median, and
+        around which the density is at most a quarter of the median row's. They still calibrate.
+        True is for rows of which more than a percent may be anomalies: it also ranks by
+        "bagged_knn" and takes an ``anchor_margin`` of 1, unless others are given. False trains on
+        all rows: set it where a nominal group of up to a tenth of the rows lies far from all
+        others, which would be taken for dirt, and the rows are clean. Where "auto" would leave out
+        more than a tenth, or True more than half, they leave out none.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
         How columns are brought to a common scale, learned from the training rows.
     calibration : {"split", "train", "cross"}, default="split"
@@ -220,7 +226,8 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     reference_ : ReferenceScores
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
-        Rows of ``fit`` whose scores the reference holds, ascending: those held out, or all.
+        Rows of ``fit`` whose scores made its reference, ascending: those held out, or all.
+        `calibrate` does not change them.
     offset_ : float
         Rows that score below it are anomalies at level ``alpha``.
     C_, sigma_ : float
@@ -256,6 +263,8 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     >>> detector.predict([[0.0, 0.0, 0.0], [9.0, 9.0, 9.0]], alpha=0.01)
     array([ 1, -1])
     """
+
+    _model: LearnedRanker
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="neither")],
@@ -445,9 +454,20 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
         )
 
     @property
+    def expansion_(self) -> KernelExpansion:
+        """The frozen scoring function."""
+        check_is_fitted(self, "reference_")
+        return self._model.expansion
+
+    @property
+    def scaler_(self) -> Any:
+        """The fitted scaler."""
+        check_is_fitted(self, "reference_")
+        return self._model.scaler
+
+    @property
     def scorer_(self) -> Scorer:
         """Scores and p-values without the checks, for one row in microseconds."""
-        check_is_fitted(self, "reference_")
         return Scorer(self.expansion_, self.reference_, self.scaler_)
 
     def _kept(self, points: FloatArray, rng: np.random.RandomState) -> tuple[IntArray, int]:
@@ -459,7 +479,10 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
             kept = np.sort(rng.choice(len(points), int(n_most), replace=False))
         if not self.robust:
             return kept, 0
-        is_outlying = outlying(points[kept], self.n_jobs, rng.randint(2**31 - 1))
+        largest_share = _MOST_DIRT if self._is_for_dirt else _MOST_DIRT_IF_CLEAN
+        is_outlying = outlying(
+            points[kept], self.n_jobs, rng.randint(2**31 - 1), largest_share=largest_share
+        )
         n_outlying = int(is_outlying.sum())
         logger.info("%d of %d rows are outlying: left out", n_outlying, len(kept))
         return kept[~is_outlying], n_outlying
@@ -651,9 +674,21 @@ def _parts_among(
     """Splits of all rows, given as positions or masks, as positions among those that are kept."""
     place = np.full(n_rows, -1)
     place[kept] = np.arange(len(kept))
-    for parts in splits:
-        train, test = (place[part][place[part] >= 0] for part in parts)
-        yield train, test
+    n_folds = 0
+    for train, test in splits:
+        try:
+            places = place[train], place[test]
+        except IndexError as error:
+            raise ValueError(
+                f"cv gives rows that are not among the {n_rows} that train; its splits are of "
+                "those, not of those held out."
+            ) from error
+        of_train, of_test = (part[part >= 0] for part in places)
+        if of_train.size > 0 and of_test.size > 0:  # else all of a part was left out
+            n_folds += 1
+            yield of_train, of_test
+    if n_folds == 0:
+        raise ValueError("cv gives no split in which rows that train stand in both parts.")
 
 
 def _planned_search(statistic: Statistic, points: FloatArray) -> NeighborSearch | None:

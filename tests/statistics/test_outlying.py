@@ -7,11 +7,12 @@ from rankad.statistics.outlying import outlying
 
 
 def by_definition(points, random_state):
-    """Four robust standard deviations of the logarithm above its median."""
+    """Four robust standard deviations of the logarithm above its median, or log(4) / d."""
     logs = np.log(-BaggedNeighborDistance(random_state=random_state)(points))
     of_all = np.median(np.abs(logs - np.median(logs)))
     of_upper_half = np.median(np.sort(logs)[len(logs) // 2 :]) - np.median(logs)
-    return logs > np.median(logs) + 4 * 1.4826 * max(of_all, of_upper_half)
+    cutoff = max(4 * 1.4826 * max(of_all, of_upper_half), np.log(4) / points.shape[1])
+    return logs > np.median(logs) + cutoff
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -27,6 +28,11 @@ def test_a_clump_far_away_is_outlying_and_a_large_group_is_not(rng):
         found = outlying(np.concatenate([nominal, away]))
         assert found[400:].mean() == share
         assert found[:400].mean() < 0.03
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_edges_of_a_uniform_law_are_not_outlying(d, rng):
+    assert not any(outlying(rng.uniform(size=(2_000, d)), random_state=s).any() for s in range(5))
 
 
 def test_few_rows_of_a_normal_law_are_outlying(rng):

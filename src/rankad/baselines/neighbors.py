@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
 from rankad._typing import FloatArray
@@ -51,9 +52,7 @@ class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc
     scaler: Any
     n_neighbors: int
     n_jobs: int | None
-    scaler_: Any
-    points_: FloatArray
-    statistic_: Statistic
+    _model: StatisticAmong
 
     @abstractmethod
     def _statistic(self, rng: np.random.RandomState) -> Statistic:
@@ -62,10 +61,26 @@ class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Keep nominal rows to measure among, and calibrate; ``y`` is ignored."""
-        fitted, model = self._calibrated(X, self._learn)
-        fitted.scaler_, fitted.points_ = model.scaler, model.points
-        fitted.statistic_ = model.statistic
+        fitted, _ = self._calibrated(X, self._learn)
         return self._become(fitted)
+
+    @property
+    def scaler_(self) -> Any:
+        """The fitted scaler."""
+        check_is_fitted(self, "reference_")
+        return self._model.scaler
+
+    @property
+    def points_(self) -> FloatArray:
+        """The scaled rows that are measured among."""
+        check_is_fitted(self, "reference_")
+        return self._model.points
+
+    @property
+    def statistic_(self) -> Statistic:
+        """The statistic that scores."""
+        check_is_fitted(self, "reference_")
+        return self._model.statistic
 
     def _learn(
         self, rows: FloatArray, rng: np.random.RandomState, like: StatisticAmong | None

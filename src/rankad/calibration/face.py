@@ -33,7 +33,7 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
     reference_ : ReferenceScores
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
-        Rows of ``fit`` whose scores they are, ascending: those held out, or all.
+        Rows of ``fit`` whose scores made its reference, ascending: those held out, or all.
     offset_ : float
         Rows that score below it are anomalies at level ``alpha``.
     """
@@ -71,6 +71,10 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
         self.__dict__.update(fitted.__dict__)
         return self
 
+    def _scores(self, rows: FloatArray) -> FloatArray:
+        """Score of each row, unchecked."""
+        return self._model(rows, getattr(self, "n_jobs", None))
+
     @property
     def _control(self) -> FalseAlarmControl:
         check_is_fitted(self, "reference_")
@@ -101,7 +105,7 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
         scores : ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "reference_")
-        scores = self._model(scoring_rows(self, X), getattr(self, "n_jobs", None))
+        scores = self._scores(scoring_rows(self, X))
         if np.isnan(scores).any():
             raise ValueError(
                 f"{self} has no score for row {int(np.isnan(scores).argmax())}: it came out as NaN."

@@ -145,7 +145,7 @@ class LevelSetDisplay(Display):
             x=x,
             y=y,
             # As an array, without the names of columns that a frame would be checked for.
-            scores=detector._model(on_grid).reshape(y.size, x.size),
+            scores=detector._scores(on_grid).reshape(y.size, x.size),
             thresholds=_thresholds(detector, sorted_levels(alphas)),
             points=rows[:, columns],
             is_alarm=detector.predict(X) == -1,
