@@ -65,7 +65,7 @@ OF_CENTERS = ("RankAD, 100 centers", "RankAD, 200 centers", "RankAD, 400 centers
 FEW_COLUMNS = 5
 
 
-def _told(results: Results, method: str, baseline: str, measure: str) -> str:
+def _formatted(results: Results, method: str, baseline: str, measure: str) -> str:
     """A mean, and its difference to that of the baseline."""
     mean = f"{results.mean(method, measure):.4f}"
     if method == baseline:
@@ -155,10 +155,10 @@ def _of_laws(laws: Results, methods: Sequence[str]) -> str:
     rows = [
         [
             method,
-            _told(laws, method, KNN, "auc_blurred"),
+            _formatted(laws, method, KNN, "auc_blurred"),
             *(f"{laws.mean(method, f'auc_{kind}'):.4f}" for kind in KINDS if kind != "blurred"),
             f"{laws.mean(method, 'power_blurred'):.3f}",
-            _told(laws, method, KNN, "spearman"),
+            _formatted(laws, method, KNN, "spearman"),
             f"{few.mean(method, 'spearman'):.3f}",
             " / ".join(f"{laws.mean(method, f'mass_{share}'):.3f}" for share in shares),
             " / ".join(f"{laws.median(method, f'volume_{share}'):.2f}" for share in shares),
@@ -206,7 +206,7 @@ def ranking_adds(of: ByExperiment) -> str:
         "AUC, 1% dirt": (of_share(of["dirt"], 0.01), "auc"),
     }
     rows = [
-        [method, *(_told(part, method, RANKAD, measure) for part, measure in columns.values())]
+        [method, *(_formatted(part, method, RANKAD, measure) for part, measure in columns.values())]
         for method in OF_RANKING
     ]
     return _table(["variant", *columns], rows)
@@ -218,9 +218,9 @@ def centers(of: ByExperiment) -> str:
     rows = [
         [
             f"{method} (at most 800 centers)" if method == RANKAD else method,
-            _told(sets, method, RANKAD, "auc"),
-            _told(laws, method, RANKAD, "auc_blurred"),
-            _told(laws, method, RANKAD, "spearman"),
+            _formatted(sets, method, RANKAD, "auc"),
+            _formatted(laws, method, RANKAD, "auc_blurred"),
+            _formatted(laws, method, RANKAD, "spearman"),
             f"{sets.mean(method, 'n_centers'):.0f}",
             two_digits(sets.geometric_mean(method, "score_microseconds")),
         ]
@@ -259,7 +259,7 @@ def dirt(of: ByExperiment) -> str:
     """AUC by the share of anomalies among the rows that train."""
     parts = [of_share(of["dirt"], share) for share in DIRTY_SHARES]
     rows = [
-        [method, *(_told(part, method, RANKAD, "auc") for part in parts)]
+        [method, *(_formatted(part, method, RANKAD, "auc") for part in parts)]
         for method in (RANKAD, FOR_DIRT, ROBUST_OFF, *(m for m in BASE if m != RANKAD))
     ]
     heads = ["clean" if share == 0.0 else f"{share:.0%} dirt" for share in DIRTY_SHARES]
@@ -272,7 +272,7 @@ def small(of: ByExperiment) -> str:
     rows = []
     for n in SMALL_SIZES:
         part = of["small"].only(lambda record, n=n: record.n_train == n)
-        rows.append([str(n), *(_told(part, method, RANKAD, "auc") for method in methods)])
+        rows.append([str(n), *(_formatted(part, method, RANKAD, "auc") for method in methods)])
     return _table(["rows", *methods], rows)
 
 
@@ -302,8 +302,8 @@ def fig_2(of: ByExperiment) -> str:
     rows = [
         [
             method,
-            _told(results, method, TRUE_DENSITY, "auc"),
-            _told(results, method, OC_SVM, "spearman"),
+            _formatted(results, method, TRUE_DENSITY, "auc"),
+            _formatted(results, method, OC_SVM, "spearman"),
         ]
         for method in sorted(results.methods, key=lambda method: -results.mean(method, "auc"))
     ]

@@ -270,11 +270,13 @@ def drift_table(delays: dict[str, list[float]]) -> str:
         n_false = sum(delay <= 0 for delay in found)
         true = [delay for delay in found if delay > 0]
         median, most = np.quantile(true, [0.5, 0.9], method="higher")
-        lines.append(f"| {betting} | {n_false} of {len(found)} | {_told(median)} | {_told(most)} |")
+        lines.append(
+            f"| {betting} | {n_false} of {len(found)} | {_formatted(median)} | {_formatted(most)} |"
+        )
     return "\n".join(lines)
 
 
-def _told(delay: float) -> str:
+def _formatted(delay: float) -> str:
     return f"{delay:.0f}" if np.isfinite(delay) else "more than 2,000"
 
 

@@ -15,7 +15,7 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-#: What a disk says that holds no more, or will hold no more of this user or in this file.
+#: Errors of a full disk, an exhausted quota, or a file at its largest allowed size.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

@@ -189,7 +189,7 @@ class RankAD(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
     calibration : {"split", "train", "cross"}, default="split"
         Where the reference scores come from. "split" holds rows out, and its false-alarm level is
         guaranteed; "train" is the paper's rank among the training rows, which understates false
-        alarms, manifold with the rule's narrow kernel; "cross" compares with scores of rows
+        alarms, several-fold with the rule's kernel; "cross" compares with scores of rows
         left out fold by fold: every row both trains and calibrates, and the level is empirical,
         near alpha in experience but not guaranteed.
     calibration_size : float or int, default=0.25

@@ -57,16 +57,16 @@ def test_a_missing_data_folder_is_a_message(tmp_path):
 
 def test_missing_data_files_are_told_all_at_once(tmp_path, monkeypatch):
     def not_to_be_had(name, folder, **options):
-        raise datasets.DownloadError(f"The data set {name!r} could not be had.")
+        raise datasets.DownloadError(f"The data set {name!r} could not be downloaded.")
 
     monkeypatch.setattr(datasets, "load", not_to_be_had)
     protocol.load.cache_clear()
     out = tmp_path / "out"
     outcome = run("reproduce", "fig3", "--out", str(out))
     assert outcome.exit_code == 1
-    assert "2 data sets cannot be had: banknote, magic. Put each, as <name>.npz" in outcome.stderr
+    assert "2 data sets are missing: banknote, magic. Put each, as <name>.npz" in outcome.stderr
     assert "--data or RANKAD_DATA" in outcome.stderr
-    assert "The data set 'banknote' could not be had." in outcome.stderr
+    assert "The data set 'banknote' could not be downloaded." in outcome.stderr
     assert not out.exists()
 
 

@@ -1,4 +1,4 @@
-"""A server on this machine, an empty cache, and the real rows where they are to be had."""
+"""A server on this machine, an empty cache, and the real rows where they are available."""
 
 import os
 import threading

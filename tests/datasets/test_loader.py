@@ -250,7 +250,7 @@ def test_what_scikit_learn_raises_becomes_one_clear_error(fetched_toy, cache, mo
     with pytest.raises(DownloadError) as caught:
         load("toy")
     message = str(caught.value)
-    assert "could not be had from sklearn.datasets.fetch_covtype()" in message
+    assert "could not be downloaded from sklearn.datasets.fetch_covtype()" in message
     assert (str(failure) or type(failure).__name__) in message
     assert f"put it by hand as {cache / 'toy.npz'}" in message
     assert files_in(cache) == []

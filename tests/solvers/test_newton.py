@@ -209,7 +209,7 @@ def test_directions_that_single_precision_spoils_are_solved_again(rng, monkeypat
     residual = start.coefficients + 1000.0 * local.gradient
     equations = local, 1000.0, residual, gram @ residual
     direction = system.direction(*equations, forcing=1e-3)
-    assert not system.sharpen()  # it was sharpened by the failure
+    assert not system.use_double_precision()  # the failure has switched it
     hessian = local.hessian_product(np.eye(300))
     exact = np.linalg.solve(np.eye(300) + 1000.0 * hessian @ gram, -residual)
     # So wide kernels are nearly singular: two exact solvers differ by more than 1e-6.

@@ -121,7 +121,7 @@ def _least_reference(order: int, alpha: float, confidence: float) -> int:
 
 
 def _least(holds: Callable[[int], bool], first: int) -> int:
-    """The least number, from the first on, of which something holds that stays true from there.
+    """The smallest number from ``first`` on for which ``holds`` is true; it must stay true above.
 
     >>> _least(lambda n: n * n > 50, 1)
     8

@@ -131,8 +131,9 @@ class DriftMonitor:
     Each score becomes a p-value by its place among the reference scores *and all scores since*
     (`OnlinePValues`). A martingale bets against these p-values, and the alarm is raised when it
     reaches ``1 / alarm_level``. While nothing drifts, that ever happens, however long the stream,
-    with probability at most `alarm_level` (Ville's inequality). Silence proves nothing: scores seen
-    join those compared with, and a small shift that goes unnoticed for long becomes the custom.
+    with probability at most `alarm_level` (Ville's inequality). No alarm is no proof: each score
+    joins those that later scores are compared with, so a small shift that goes unnoticed for long
+    comes to look normal.
 
     The p-values of a detector, against its *fixed* reference, will not do. Given n reference scores
     they are not quite uniform; betting on that, the martingale's logarithm can gain on the order of

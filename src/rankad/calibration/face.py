@@ -155,7 +155,7 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
         -------
         labels : ndarray of shape (n_samples,)
         """
-        # Before any row is scored: a level that cannot be had need not wait for them.
+        # Before any row is scored: a level that is refused need not wait for the scores.
         if confidence is not None:
             control = self._exact_control("predict(confidence=...)")
             threshold = control.threshold(self.alpha if alpha is None else alpha, confidence)

@@ -33,7 +33,7 @@ class ReferenceScores(ABC):
 
     @classmethod
     def of(cls, scores: FloatArray) -> Self:
-        """Sort the scores of nominal points into a reference; of millions some, see `thinned`."""
+        """Sort the scores of nominal points into a reference; above a million, see `thinned`."""
         if np.isnan(scores).any():
             raise ValueError("Reference scores must not be NaN.")
         in_order = np.sort(scores)
@@ -62,7 +62,7 @@ class ReferenceScores(ABC):
         return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
 
     def p_value(self, n_scores: int) -> float:
-        """p-value of a score that is not exceeded by so many of ``scores``."""
+        """p-value of a score that is at least as large as so many of ``scores``."""
         return (self.n_extra + int(self._n_points(n_scores))) / (self.size + self.n_extra)
 
     def threshold(self, alpha: float) -> float:
@@ -143,8 +143,8 @@ class TrainingScores(ReferenceScores):
     """Scores of the training points themselves: the paper's rank, eq. (6).
 
     ``r = #{ref <= s} / n``. The ranker was fitted to these very points, so new nominal points
-    score lower than they do, and the share with ``r <= alpha`` exceeds alpha: manifold where the
-    kernel is narrow.
+    score lower than they do, and the share with ``r <= alpha`` exceeds alpha, several-fold where
+    the kernel is narrow.
 
     >>> TrainingScores.of(np.array([0.3, 0.1, 0.2])).p_values(np.array([0.05, 0.2, 9.0]))
     array([0.        , 0.66666667, 1.        ])

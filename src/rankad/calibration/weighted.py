@@ -121,9 +121,9 @@ class Reweighted:
         if self.effective_size < _FEW or largest_share > _LARGE_SHARE:
             warn_user(
                 f"The calibration rows are worth {self.effective_size:.0f} of the new kind "
-                f"(effective size), and one of them has {largest_share:.1%} of the weight: smaller "
-                "p-values than that are hardly ever had. Give more calibration rows, or rows "
-                "nearer to the new ones.",
+                f"(effective size), and one of them has {largest_share:.1%} of the weight: "
+                "p-values are rarely smaller than that. Give more calibration rows, or rows nearer "
+                "to the new ones.",
                 CalibrationWarning,
             )
 

@@ -68,7 +68,7 @@ def download(remote: RemoteFile, target: Path, patience: Patience | None = None)
     Raises
     ------
     DownloadError
-        Where the file is not to be had, with the address and the reason.
+        If the download fails, with the address and the reason.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with sole_writer(target):

@@ -171,8 +171,9 @@ def _downloaded(entry: RealSet, uci_url: str) -> LabeledRows:
         write_rows(cache / f"{entry.name}.npz", rows)
     except _FETCH_FAILURES as error:
         raise DownloadError(
-            f"The data set {entry.name!r} could not be had from {entry.source.address(uci_url)}: "
-            f"{_sentence(error)} If this machine is offline, {_by_hand(entry)}."
+            f"The data set {entry.name!r} could not be downloaded from "
+            f"{entry.source.address(uci_url)}: {_sentence(error)} "
+            f"If this machine is offline, {_by_hand(entry)}."
         ) from error
     logger.info("%s: kept in %s", entry.name, cache)
     return rows

@@ -173,7 +173,7 @@ def reproduce(
         Where a target is unknown, matplotlib is missing, a method fails, or the folder holds
         records that do not mix with these.
     MissingDatasetError, CorruptDatasetError, DownloadError
-        Where a data set cannot be had, before any run is made.
+        If a data set is missing, before any run is made.
     OSError
         Where a file cannot be written; what was written before stands.
     """
@@ -257,7 +257,7 @@ def _require_matplotlib(names: Sequence[str]) -> None:
 
 
 def _require_data(names: Sequence[str], folder: str | None) -> None:
-    """Have all sets at hand, or say which cannot be had, before hours of work."""
+    """Load all sets, or say which are missing, before hours of work."""
     faults, missing = [], []
     for name in dict.fromkeys(name for target in names for name in _TARGETS[target].sets):
         logger.info("reading %s", name)
@@ -271,7 +271,7 @@ def _require_data(names: Sequence[str], folder: str | None) -> None:
     if faults:
         where = "RANKAD_DATA" if folder is None else f"the data folder {folder}"
         raise MissingDatasetError(
-            f"{len(faults)} data sets cannot be had: {', '.join(missing)}. Put each, as <name>.npz "
+            f"{len(faults)} data sets are missing: {', '.join(missing)}. Put each, as <name>.npz "
             "(arrays X float64 and y int8, 1 = anomaly), into one folder or a folder in it, and "
             f"name that by --data or RANKAD_DATA; looked in {where} and the cache folder. Of the "
             f"first: {faults[0]}"

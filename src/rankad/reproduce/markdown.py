@@ -28,17 +28,17 @@ def mean_and_deviation(values: FloatArray) -> str:
     return f"{mean} ± {values.std(ddof=1):.3f}" if len(values) > 1 else mean
 
 
-def rates_told(rates: FloatArray) -> str:
+def format_rates(rates: FloatArray) -> str:
     """False-alarm rates at all levels.
 
     >>> import numpy as np
-    >>> rates_told(np.array([0.01, 0.05, 0.1]))
+    >>> format_rates(np.array([0.01, 0.05, 0.1]))
     '0.010 / 0.050 / 0.100'
     """
     return " / ".join(f"{rate:.3f}" for rate in rates)
 
 
-def levels_told() -> str:
+def format_levels() -> str:
     """The levels themselves."""
     return " / ".join(f"{alpha:g}" for alpha in LEVELS)
 
@@ -53,10 +53,10 @@ def two_digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def runs_told(n_runs: int) -> str:
+def format_runs(n_runs: int) -> str:
     """A number of runs.
 
-    >>> runs_told(1), runs_told(5)
+    >>> format_runs(1), format_runs(5)
     ('1 run', '5 runs')
     """
     return f"{n_runs} run{'s' * (n_runs != 1)}"

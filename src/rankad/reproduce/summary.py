@@ -7,9 +7,9 @@ import numpy as np
 
 from rankad.reproduce import methods, paper
 from rankad.reproduce.markdown import (
-    levels_told,
-    rates_told,
-    runs_told,
+    format_levels,
+    format_rates,
+    format_runs,
     table_head,
     table_row,
     two_digits,
@@ -18,14 +18,14 @@ from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
 from rankad.reproduce.records import LEVELS, Record
 from rankad.reproduce.results import Results, Verdict, verdicts
-from rankad.reproduce.tables import SAID, paper_mean
+from rankad.reproduce.tables import COLUMN_NAMES, paper_mean
 
 
 def summary(results: Results, command: str) -> str:
     """What the runs of Table 2 come to, over its sets."""
     told = (
         f"Made by `{command}`. Means over the {len(results.sets)} sets and "
-        f"{runs_told(results.n_runs)}, "
+        f"{format_runs(results.n_runs)}, "
         "z-scored and raw columns; geometric mean of the seconds to test a set, z-scored."
     )
     parts = [
@@ -35,11 +35,11 @@ def summary(results: Results, command: str) -> str:
         *(
             f"{method} beside the paper's, {said}: {_beside_rankad(results, method, columns)}."
             for method in (methods.DEFAULT, methods.PUBLISHED)
-            for columns, said in SAID.items()
+            for columns, said in COLUMN_NAMES.items()
         ),
         *(
             f"False alarms of {methods.DEFAULT}, {said}: {_beside_law(results, columns)}."
-            for columns, said in SAID.items()
+            for columns, said in COLUMN_NAMES.items()
         ),
         f"{methods.DEFAULT} minus others, z-scored: mean over sets and runs ± its standard error.",
         _differences(results),
@@ -52,7 +52,7 @@ def summary(results: Results, command: str) -> str:
 def _summary(results: Results) -> str:
     lines = table_head(
         *("method", "AUC, z-scored", "AUC, raw", "AUC, paper", "average precision, z-scored"),
-        *(f"false alarms at {levels_told()}, z-scored", "test, s"),
+        *(f"false alarms at {format_levels()}, z-scored", "test, s"),
     )
     names = sorted(
         results.methods, key=lambda m: results.mean(m, STANDARD, lambda r: r.auc), reverse=True
@@ -66,7 +66,7 @@ def _summary(results: Results) -> str:
             f"{results.mean(method, RAW, lambda r: r.auc):.4f}",
             f"{paper_mean(results, method):.4f}" if is_published else "",
             f"{results.mean(method, STANDARD, lambda r: r.average_precision):.4f}",
-            rates_told(results.mean_false_alarms(method, STANDARD)),
+            format_rates(results.mean_false_alarms(method, STANDARD)),
             two_digits(float(np.exp(np.mean(np.log(seconds))))),
         ]
         lines.append(table_row(cells))
@@ -135,11 +135,11 @@ def _difference(results: Results, method: str, quantity: Callable[[Record], floa
 
 def _times(results: Results) -> str:
     """Test time of each other method, in units of the default's."""
-    lines = table_head("method", *SAID.values())
+    lines = table_head("method", *COLUMN_NAMES.values())
     for method in results.methods:
         if method in (methods.DEFAULT, *methods.REMEDIES):
             continue
-        cells = [_beside_time(results, method, columns) for columns in SAID]
+        cells = [_beside_time(results, method, columns) for columns in COLUMN_NAMES]
         lines.append(table_row([method, *cells]))
     return "\n".join(lines)
 

@@ -7,10 +7,10 @@ import numpy as np
 from rankad.datasets import Dataset
 from rankad.reproduce import methods, paper
 from rankad.reproduce.markdown import (
-    levels_told,
+    format_levels,
+    format_rates,
+    format_runs,
     mean_and_deviation,
-    rates_told,
-    runs_told,
     table_head,
     table_row,
     two_digits,
@@ -20,8 +20,8 @@ from rankad.reproduce.protocol import RAW, STANDARD
 from rankad.reproduce.records import Record
 from rankad.reproduce.results import Results, false_alarm_rates
 
-SAID = {STANDARD: "z-scored", RAW: "raw"}
-TITLES = {columns: f"{said} columns" for columns, said in SAID.items()}
+COLUMN_NAMES = {STANDARD: "z-scored", RAW: "raw"}
+TITLES = {columns: f"{said} columns" for columns, said in COLUMN_NAMES.items()}
 
 
 def table_1(sets: Iterable[Dataset]) -> str:
@@ -54,6 +54,7 @@ def table_2(results: Results, command: str) -> str:
     of_paper = _run(results, methods.OF_PAPER)
     others = _run(results, (*methods.OF_TODAY, *methods.REMEDIES))
     everything = [*of_paper, *others]
+    means = _format_means(results).capitalize()
     parts = [
         "# Table 2: accuracy and test time",
         f"Made by `{command}`.",
@@ -65,7 +66,7 @@ def table_2(results: Results, command: str) -> str:
         parts += [
             f"## {TITLES[columns].capitalize()}",
             f"### AUC, {TITLES[columns]}: the paper's methods",
-            f"{_means_told(results)}; in parentheses the paper's and the difference.".capitalize(),
+            f"{means}; in parentheses the paper's and the difference.",
             _auc_beside_paper(results, of_paper, columns),
             f"### AUC, {TITLES[columns]}: other methods, and RankAD without its remedies",
             _by_set(results, others, columns, lambda record: record.auc),
@@ -75,7 +76,7 @@ def table_2(results: Results, command: str) -> str:
             _by_set(results, everything, columns, lambda record: record.average_precision),
             f"### Mean power below 10% false alarms, {TITLES[columns]}",
             _by_set(results, everything, columns, lambda record: record.partial_auc),
-            f"### False alarms at {levels_told()}, {TITLES[columns]}",
+            f"### False alarms at {format_levels()}, {TITLES[columns]}",
             "Share of the nominal test rows that alarm, mean over the runs.",
             _false_alarms(results, everything, columns),
             f"### Seconds to test all rows, {TITLES[columns]}",
@@ -93,7 +94,7 @@ def roc_table(results: Results, title: str, command: str) -> str:
     """A figure of ROC curves in numbers: AUC, full power, test time, support vectors."""
     has_paper = any(name in paper.FIG_3 for name in results.sets)
     told = (
-        f"Made by `{command}`: {_means_told(results)}; test time in milliseconds of one thread's "
+        f"Made by `{command}`: {_format_means(results)}; test time in milliseconds of one thread's "
         "processor, median of the runs. Full power: the false-alarm rate at which every anomaly is "
         "caught." + (" In parentheses the paper's, and of full power the difference." * has_paper)
     )
@@ -123,7 +124,7 @@ def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[s
         milliseconds += f" ({1e3 * published.seconds[column]:g})"
         centers += f" ({published.n_support})" if column == paper.RANKAD else ""
     return [
-        *(name, SAID[columns], method),
+        *(name, COLUMN_NAMES[columns], method),
         mean_and_deviation(results.values(method, name, columns, lambda r: r.auc)),
         full_power,
         milliseconds,
@@ -136,10 +137,10 @@ def _paper_column(method: str) -> str:
     return (METHODS[method].paper or "") if method in METHODS else ""
 
 
-def _means_told(results: Results) -> str:
+def _format_means(results: Results) -> str:
     if results.n_runs == 1:
         return "one run"
-    return f"mean ± standard deviation of {runs_told(results.n_runs)}"
+    return f"mean ± standard deviation of {format_runs(results.n_runs)}"
 
 
 def _run(results: Results, names: Sequence[str]) -> list[str]:
@@ -152,9 +153,9 @@ def _protocol(results: Results) -> str:
         max(getattr(run, what) for run in runs) for what in ("n_train", "n_nominal", "n_anomalies")
     )
     return (
-        f"{runs_told(results.n_runs)} of random splits: {n_train:,} nominal rows train; others, at "
-        f"most {n_nominal:,}, and anomalies, at most {n_anomalies:,}, test. Each process has one "
-        "thread. The paper does not say whether it scaled the columns: raw ones fit its aK-LPE "
+        f"{format_runs(results.n_runs)} of random splits: {n_train:,} nominal rows train; others, "
+        f"at most {n_nominal:,}, and anomalies, at most {n_anomalies:,}, test. Each process has "
+        "one thread. The paper does not say whether it scaled the columns: raw ones fit its aK-LPE "
         "best."
     )
 
@@ -267,8 +268,8 @@ def _false_alarms(results: Results, names: Sequence[str], columns: str) -> str:
     lines = table_head("set", *names)
     for name in results.sets:
         cells = [
-            rates_told(false_alarm_rates(results.runs(method, name, columns))) for method in names
+            format_rates(false_alarm_rates(results.runs(method, name, columns))) for method in names
         ]
         lines.append(table_row([name, *cells]))
-    means = [rates_told(results.mean_false_alarms(method, columns)) for method in names]
+    means = [format_rates(results.mean_false_alarms(method, columns)) for method in names]
     return "\n".join([*lines, table_row(["**mean**", *means])])

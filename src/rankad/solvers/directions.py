@@ -67,7 +67,7 @@ class KernelSystem:
         self._rough_gram = gram.astype(np.float32) if len(gram) >= _ROUGH_FROM else None
         self._prefers_factors = False
 
-    def sharpen(self) -> bool:
+    def use_double_precision(self) -> bool:
         """Solve in double precision from now on; False where that was so already."""
         was_rough, self._rough_gram = self._rough_gram is not None, None
         return was_rough
@@ -87,7 +87,7 @@ class KernelSystem:
                 direction = self._solved(equations, self._rough_gram, forcing)
             if equations.is_solved_by(direction):
                 return direction
-            self.sharpen()
+            self.use_double_precision()
         return self._solved(equations, self.gram, forcing)
 
     def _solved(self, equations: "_Equations", gram: FloatArray, forcing: float) -> Direction:

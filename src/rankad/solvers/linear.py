@@ -190,7 +190,7 @@ def _by_conjugate_gradients(
     gradient: FloatArray,
     forcing: float,
 ) -> FloatArray | None:
-    """Newton's direction; None where it is to be had by a factorization only."""
+    """Newton's direction; None where it takes a factorization."""
     if forcing == 0.0:
         return None
     size = (len(gradient), len(gradient))

@@ -144,7 +144,7 @@ def _descend_stage(
             return _Descent(point, gradient_norm, n_iter, Status.CONVERGED)
         objective = point.objective(C)
         is_stalled = gradient_norm >= least_norm and objective >= least_objective
-        if is_stalled and not system.sharpen():
+        if is_stalled and not system.use_double_precision():
             return _Descent(point, gradient_norm, n_iter, Status.STALLED)
         if n_iter == max_iter:
             break
@@ -185,7 +185,7 @@ def _step(
             point.scores + step * direction.scores,
             local,
         )
-    if system.sharpen():
+    if system.use_double_precision():
         return _step(loss, system, C, point, residual, gram_residual, forcing)
     return None
 

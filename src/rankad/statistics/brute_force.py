@@ -160,9 +160,10 @@ class _Screen:
         return cls(center, scale, factors, slack, rounding)
 
     def coefficients(self, queries: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Whose product with the factors is lower bounds; how far upper ones may exceed slack.
+        """Coefficients of lower bounds of the distances, and how far upper bounds may exceed slack.
 
-        Both less the query's own norm. Where that is too large, nothing is out.
+        The coefficients times the factors are the lower bounds. Both leave out the query's own
+        norm. Where that is too large, no row is excluded.
         """
         coefficients = np.ones((len(queries), len(self.factors)))
         with np.errstate(over="ignore", invalid="ignore"):
