@@ -71,6 +71,10 @@ _MOST_DIRT = 0.5
 _LARGEST_P_VALUE_CHANGE = 1e-3
 
 
+#: Of what is learned, the scoring function itself.
+_SCORING = ("scaler", "expansion")
+
+
 @dataclass(frozen=True, eq=False)
 class LearnedRanker:
     """What `RankAD` learns: a ranker of rows, and how it came about."""
@@ -97,7 +101,7 @@ class LearnedRanker:
 
     def attributes(self) -> dict[str, Any]:
         """What a fitted detector lets be known of it, beside the scoring function itself."""
-        names = {field.name for field in fields(self)} - {"scaler", "expansion"}
+        names = [field.name for field in fields(self) if field.name not in _SCORING]
         if self.cv_results is None:
             names.remove("cv_results")
         known = {f"{name}_": getattr(self, name) for name in names}
