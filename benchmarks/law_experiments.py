@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from rankad.calibration import TrainingScores
 from rankad.datasets import perpendicular_gaussians
 from rankad.datasets.law_catalog import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
-from rankad.datasets.laws import Law
+from rankad.datasets.law import Law
 from rankad.metrics import auc, power
 from rankad.reproduce.methods import Fitted
 from rankad.reproduce.records import Key

@@ -324,13 +324,13 @@ def test_a_set_is_measured_by_accuracy_false_alarms_and_costs(monkeypatch, rng):
 def test_dirt_is_at_most_half_of_the_anomalies_and_does_not_test(share, n_dirty):
     y = np.repeat([0, 1], [300, 40])
     X = np.arange(340.0)[:, None]
-    split = one_class.dirty_split(X, y, seed=1, share=share, n_most=100)
+    split = one_class.dirty_split(X, y, seed=1, share=share, n_max=100)
     assert len(split.train) == 100 + n_dirty
     assert (split.train >= 300).sum() == n_dirty
     assert (len(split.nominal), len(split.anomalies)) == (100, 40 - n_dirty)
     everything = np.concatenate([split.train, split.nominal, split.anomalies])
     assert len(np.unique(everything)) == len(everything)
-    clean = one_class.dirty_split(X, y, seed=1, share=0.0, n_most=100)
+    clean = one_class.dirty_split(X, y, seed=1, share=0.0, n_max=100)
     assert {*clean.train[:, 0]} == {*split.train[split.train < 300]}
     assert (clean.nominal == split.nominal).all()
 
