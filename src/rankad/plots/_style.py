@@ -74,7 +74,7 @@ def png(figure: Figure, dpi: float = 150.0) -> bytes:
     drawn, made = BytesIO(), BytesIO()
     figure.savefig(drawn, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
     full = Image.open(drawn).convert("RGB")
-    few = full.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few = full.quantize(256, method=Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
     few.save(made, format="PNG", optimize=True)
     return made.getvalue()
 
