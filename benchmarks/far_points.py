@@ -47,7 +47,7 @@ class Scored:
 def variants(rows: np.ndarray) -> dict[str, Scored]:
     """The three ways to score, trained alike: rule for (C, sigma), z-scored columns."""
     anchored = RankAD(random_state=0).fit(rows)
-    literal = RankAD(anchor=0.0, n_levels=3, n_neighbors=10, random_state=0).fit(rows)
+    literal = RankAD(anchor=0.0, pairs=3, n_neighbors=10, random_state=0).fit(rows)
     scorers = (Scored(literal, False), Scored(anchored, False), Scored(anchored, True))
     return dict(zip(VARIANTS, scorers, strict=True))
 
