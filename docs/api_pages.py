@@ -207,13 +207,15 @@ def _doc_of(module: str) -> str:
 
 @cache
 def _comment_on(path: str) -> str:
-    """The ``#:`` comment above a constant, wherever in the package it is defined."""
+    """The ``#:`` comment above a constant, or above its group, wherever it is defined."""
     module, _, label = path.rpartition(".")
     value = getattr(import_module(module), label)
     for name in [module, *_all_modules()]:
         if getattr(import_module(name), label, None) is value:
             source = inspect.getsource(import_module(name))
-            found = re.search(rf"((?:^#: ?.*\n)+){label}\b", source, flags=re.MULTILINE)
+            found = re.search(
+                rf"((?:^#: ?.*\n)+)(?:^\w.*\n)*?^{label}\b", source, flags=re.MULTILINE
+            )
             if found:
                 return re.sub(r"^#: ?", "", found[1], flags=re.MULTILINE).strip()
     return ""

@@ -43,6 +43,7 @@ SECTIONS = {
         "results/README",
         "contributing",
         "changelog",
+        "security",
     ],
     "guide": ["guarantees", "options", "accuracy", "benchmarks"],
     "results/README": [
@@ -62,6 +63,7 @@ ROOT_PAGES = {
     "README.md": "/index.md",
     "CONTRIBUTING.md": "/contributing.md",
     "CHANGELOG.md": "/changelog.md",
+    "SECURITY.md": "/security.md",
 }
 
 myst_heading_anchors = 4
@@ -141,7 +143,9 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "github-dark",
 }
-html_sidebars = {"theory": [], "contributing": [], "changelog": [], "gallery/index": []}
+html_sidebars = {
+    page: [] for page in ("theory", "contributing", "changelog", "security", "gallery/index")
+}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
