@@ -69,7 +69,7 @@ $(RELEASE): $(INSTALLED)
 	touch $@
 
 release-check: $(RELEASE)  ## build sdist and wheel, and check both in empty environments
-	$(BIN)/python tools/release_check.py $(if $(TAG),--tag $(TAG))
+	$(BIN)/python tools/release_check.py $(if $(TAG),--tag '$(TAG)')
 
 clean:  ## remove what the other targets made
 	rm -rf .venv build dist demo.png docs/_build docs/api docs/gallery .coverage .hypothesis .import_linter_cache
