@@ -13,7 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullLocator
 from methods import DENSITY, ECOD, IFOREST, KNN, KNN_10, LOF, OC_SVM, OUTWARD, RANKAD
-from results import Results
+
+from rankad.reproduce.results import Results
 
 _RED, _GREY = "#c1121f", "#333333"
 

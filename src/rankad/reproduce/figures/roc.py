@@ -11,7 +11,7 @@ from rankad.reproduce.figures.style import COLORS, new_figure, styled, titled
 from rankad.reproduce.markdown import mean_and_deviation
 from rankad.reproduce.measure import ROC_RATES
 from rankad.reproduce.protocol import RAW
-from rankad.reproduce.results import Results, mean_roc
+from rankad.reproduce.results import Results, mean_roc, of_runs
 
 
 def draw_roc(
@@ -20,10 +20,10 @@ def draw_roc(
     """One curve for each method, with its AUC; with test time and centers where asked."""
     for method in results.drawn:
         runs = results.runs(method, name, columns)
-        label = f"{method}: AUC {mean_and_deviation(np.array([run.auc for run in runs]))}"
+        label = f"{method}: AUC {mean_and_deviation(of_runs(runs, 'auc'))}"
         if with_costs:
             milliseconds = 1e3 * results.median_seconds(method, name, columns)
-            n_centers = np.median([run.n_centers or 0 for run in runs])
+            n_centers = np.median(of_runs(runs, "n_centers"))
             label += f"\n{milliseconds:.2g} ms, {n_centers:.0f} {_KEPT[method]}"
         is_bayes = method == methods.BAYES
         ax.plot(
@@ -58,7 +58,7 @@ def fig_3(results: Results) -> Figure:
             draw_roc(ax, results, name, columns, with_costs=True)
             run = results.runs(methods.DEFAULT, name, columns)[0]
             said = "raw columns" if columns == RAW else "z-scored"
-            n_test = run.n_nominal + run.n_anomalies
+            n_test = int(run.measures["n_nominal"] + run.measures["n_anomalies"])
             titled(ax, next(letters), f"{name}, {said}: {run.n_train:,} train, {n_test:,} test")
             if columns == RAW:
                 ax.legend(loc="lower right", title=_quote(name), title_fontsize=7.5)

@@ -11,7 +11,7 @@ from rankad.reproduce import methods
 from rankad.reproduce.figures.style import COLORS, MARKERS, new_figure, styled, titled
 from rankad.reproduce.protocol import STANDARD
 from rankad.reproduce.records import LEVELS
-from rankad.reproduce.results import Results, false_alarm_rates
+from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
 #: Lower rates, 0 among them, are drawn here: the scale is logarithmic.
 _LEAST_RATE = 0.002
@@ -71,9 +71,9 @@ def auc_and_time(results: Results) -> Figure:
     for letter, ax, name in zip("abcdefgh", axes.flat, results.sets, strict=False):
         for method in _shown(results):
             runs = results.runs(method, name, STANDARD)
-            n_rows_tested = runs[0].n_nominal + runs[0].n_anomalies
+            n_rows_tested = runs[0].measures["n_nominal"] + runs[0].measures["n_anomalies"]
             microseconds = 1e6 * results.median_seconds(method, name, STANDARD) / n_rows_tested
-            auc = float(np.mean([run.auc for run in runs]))
+            auc = float(of_runs(runs, "auc").mean())
             ax.plot(
                 microseconds,
                 auc,
