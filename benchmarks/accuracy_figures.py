@@ -4,72 +4,104 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from accuracy_tables import ALL_CENTERS, OF_CENTERS, ByExperiment
 from law_experiments import TRUE_DENSITY
+from matplotlib import style
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullLocator
 from methods import DENSITY, ECOD, IFOREST, KNN, KNN_10, LOF, OC_SVM, OUTWARD, RANKAD
 
+from rankad.plots._style import (
+    BLACK,
+    BLUE,
+    DEFAULT,
+    NEIGHBORS,
+    ONE_CLASS,
+    PICTURE,
+    Look,
+    save_png,
+)
 from rankad.reproduce.results import Results
 
-_RED, _GREY = "#c1121f", "#333333"
+_OTHER = Look("0.25", "s")
 
 #: Methods beside RankAD.
 _OTHERS = (OUTWARD, KNN, KNN_10, DENSITY, LOF, OC_SVM, IFOREST, ECOD)
 
+#: The part of the scale that is shown again, enlarged: this much about the baseline's AUC.
+_CLOSE = (-0.03, 0.018)
+
 #: Where a label may stand, from its point, in points: the first place that is free is taken.
 _PLACES = (
-    *((0, 9, "center"), (8, -3, "left"), (0, -17, "center"), (-8, -3, "right")),
-    *((8, 9, "left"), (8, -16, "left"), (-8, 9, "right"), (-8, -16, "right")),
-    *((0, 22, "center"), (0, -30, "center"), (24, 20, "left"), (24, -28, "left")),
+    *((0, 11, "center"), (10, -4, "left"), (0, -20, "center"), (-10, -4, "right")),
+    *((9, 10, "left"), (9, -19, "left"), (-9, 10, "right"), (-9, -19, "right")),
+    *((0, 24, "center"), (0, -33, "center"), (24, 22, "left"), (24, -31, "left")),
+    *((-24, 22, "right"), (-24, -31, "right"), (0, 38, "center"), (0, -47, "center")),
+    *((0, 54, "center"), (0, -63, "center"), (-40, 40, "right"), (-40, -50, "right")),
 )
 
-#: Colors, and the shift along the axis that keeps points apart.
-_OF_LAWS = {RANKAD: (_RED, -0.22), KNN: ("#457b9d", 0.0), OC_SVM: ("#8d99ae", 0.22)}
-_MARKERS = {"gauss": "o", "two gaussians": "s", "student": "^"}
+#: Looks of the methods that are compared with the true density.
+_OF_LAWS = {RANKAD: DEFAULT, KNN: NEIGHBORS, OC_SVM: ONE_CLASS}
+_FAMILIES = {
+    "gauss": "One normal law",
+    "two gaussians": "Two of unequal width",
+    "student": "Student's t",
+}
 
 
 def draw_costs(of: ByExperiment, path: Path) -> None:
-    """Mean AUC on the real sets against microseconds per point."""
+    """Mean AUC on the real sets against microseconds per point: all methods, and the best again."""
     sets = of["sets"]
-    figure, axis = plt.subplots(figsize=(9, 6), layout="constrained")
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.0, 7.6), layout="constrained")
+    whole, close = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     line = (*OF_CENTERS, ALL_CENTERS)
-    _draw_points(axis, sets, line, color=_RED, marker="o", lw=2)
-    x, y = _place(sets, RANKAD)
-    axis.plot(x, y, "o", ms=13, mfc="none", mec=_RED, mew=1.5)
-    for method in _OTHERS:
-        _draw_points(axis, sets, [method], color=_GREY, marker="o", ms=5)
-    axis.set(
-        xscale="log",
-        xlabel="microseconds to score a point, one thread (geometric mean over sets)",
-        ylabel=f"mean AUC over {len(sets.sets)} sets",
-    )
-    axis.margins(0.1)
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.xaxis.set_minor_locator(NullLocator())
-    default = {"marker": "o", "ms": 13, "mfc": "none", "ls": ""}
-    bars = f"bars: the standard error of the difference to {KNN}"
+    for axis in (whole, close):
+        _draw_points(axis, sets, line, **DEFAULT.line(linewidth=2.2, zorder=2.2))
+        for method in _OTHERS:
+            _draw_points(axis, sets, [method], **_OTHER.line(linestyle="none", markersize=5))
+        axis.plot(
+            *_place(sets, RANKAD),
+            marker="*",
+            markersize=19,
+            color=BLUE,
+            markeredgecolor=BLACK,
+            zorder=2.4,
+        )
+        axis.set(xscale="log", ylabel="Mean AUC")
+        axis.margins(0.1)
+    middle = sets.mean(KNN, "auc")
+    low, high = middle + _CLOSE[0], middle + _CLOSE[1]
+    close.set_ylim(low, high)
+    whole.axhspan(low, high, color="0.93", zorder=0)
+    whole.set_title(f"All methods, {len(sets.sets)} real sets", loc="left")
+    close.set_title("The gray strip, enlarged", loc="left")
+    close.set_xlabel("Microseconds to score a point, one thread (geometric mean over sets)")
+    close.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    close.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    close.xaxis.set_minor_locator(NullLocator())
+    star = {"marker": "*", "markersize": 17, "markeredgecolor": BLACK, "linestyle": ""}
+    bars = f"bars: standard error of the difference to {KNN}"
     handles = [
-        Line2D([], [], color=_RED, marker="o", lw=2, label="RankAD, by its number of centers"),
-        Line2D([], [], color=_RED, label="the default", **default),
-        Line2D([], [], color=_GREY, marker="|", ms=9, ls="", label=bars),
+        Line2D([], [], color=BLUE, label="the default", **star),
+        Line2D([], [], **DEFAULT.line(linewidth=2.2, label="RankAD, by its number of centers")),
+        Line2D([], [], color="0.25", marker="|", markersize=12, linestyle="", label=bars),
     ]
-    _add_legend(axis, handles, n_columns=1)
-    _tidy(axis)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, columnspacing=1.2)
     figure.draw_without_rendering()  # the axes have their size from here on
-    centers = {m: "800" if m == RANKAD else m.removeprefix("RankAD, ").split()[0] for m in line}
-    _label_points(
-        axis, {_place(sets, method): label for method, label in centers.items()}, _RED, _PLACES
-    )
-    beside = sorted(_PLACES, key=lambda place: place[2] == "center")  # not across the bar
-    _label_points(axis, {_place(sets, method): method for method in _OTHERS}, _GREY, beside)
-    figure.savefig(path, dpi=130, bbox_inches="tight")
-    plt.close(figure)
+    beside = sorted(_PLACES, key=lambda place: place[2] == "center")
+    is_close = {method: low < sets.mean(method, "auc") < high for method in _OTHERS}
+    for axis, shown in ((whole, False), (close, True)):
+        places = {_place(sets, m): m for m in _OTHERS if is_close[m] == shown}
+        _label_points(axis, places, _OTHER.color, beside)
+    centers = {m: m.removeprefix("RankAD, ").split()[0] for m in line if m != RANKAD}
+    labels = {_place(sets, RANKAD): "800 (default)"}
+    _label_points(close, labels | {_place(sets, m): n for m, n in centers.items()}, BLUE, _PLACES)
+    save_png(figure, path)
 
 
 def _place(sets: Results, method: str) -> tuple[float, float]:
@@ -79,7 +111,7 @@ def _place(sets: Results, method: str) -> tuple[float, float]:
 def _draw_points(axis: Axes, sets: Results, methods: Sequence[str], **style: Any) -> None:
     places = np.array([_place(sets, method) for method in methods])
     errors = [sets.difference(method, KNN, "auc").over_sets for method in methods]
-    axis.errorbar(*places.T, yerr=np.nan_to_num(errors), elinewidth=0.8, capsize=2, **style)
+    axis.errorbar(*places.T, yerr=np.nan_to_num(errors), elinewidth=1.1, capsize=3, **style)
 
 
 def _label_points(
@@ -97,7 +129,7 @@ def _label_points(
                 xytext=(right, up),
                 textcoords="offset points",
                 ha=side,
-                fontsize=8,
+                fontsize=10,
                 color=color,
             )
             if _is_free(axis, text):
@@ -117,54 +149,49 @@ def _is_free(axis: Axes, text: Text) -> bool:
         return False
     for line in axis.lines:
         path = line.get_path().transformed(line.get_transform())
-        if path.intersects_bbox(box, filled=False):
+        if line.get_linestyle() != "None" and path.intersects_bbox(box, filled=False):
             return False
         if any(box.padded(4.0).contains(x, y) for x, y in path.vertices):
             return False
-    return True
+    bars = (
+        path.transformed(collection.get_transform())
+        for collection in axis.collections
+        for path in collection.get_paths()
+    )
+    return not any(bar.intersects_bbox(box, filled=False) for bar in bars)
 
 
 def draw_laws(of: ByExperiment, path: Path) -> None:
     """How far below the true density's AUC each law leaves a method, by the number of columns."""
     laws = of["laws"]
-    n_features = laws.n_features()
-    columns = sorted(set(n_features.tolist()))
-    place = np.array([columns.index(d) for d in n_features], dtype=np.float64)
-    families = np.array([name.rsplit(" ", 1)[0] for name in laws.sets])
-    best = laws.by_set(TRUE_DENSITY, "auc_blurred")
-    figure, axis = plt.subplots(figsize=(9, 5), layout="constrained")
-    for method, (color, shift) in _OF_LAWS.items():
-        below = laws.by_set(method, "auc_blurred") - best
-        for family, marker in _MARKERS.items():
-            is_one = families == family
-            axis.plot(place[is_one] + shift, below[is_one], marker, ms=7, color=color, alpha=0.85)
-    axis.axhline(0.0, color=_GREY, lw=1)
-    axis.set_xticks(range(len(columns)), [str(d) for d in columns])
-    axis.set(xlabel="columns", ylabel="AUC on blurred anomalies, less the true density's")
-    methods = [
-        Line2D([], [], color=c, marker="o", ls="", label=m) for m, (c, _) in _OF_LAWS.items()
-    ]
-    laws_told = [
-        Line2D([], [], color=_GREY, marker=marker, ls="", label=family)
-        for family, marker in _MARKERS.items()
-    ]
-    _add_legend(axis, [*methods, *laws_told], n_columns=2)
-    _tidy(axis)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def _add_legend(axis: Axes, handles: Sequence[Line2D], n_columns: int) -> None:
-    """Below the axes, where it covers nothing."""
-    axis.legend(
-        handles=handles,
-        ncols=n_columns,
-        loc="upper left",
-        bbox_to_anchor=(0.0, -0.13),
-        frameon=False,
-    )
-
-
-def _tidy(axis: Axes) -> None:
-    axis.grid(alpha=0.25, lw=0.4)
-    axis.spines[["top", "right"]].set_visible(False)
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
+    axes = figure.subplots(1, len(_FAMILIES), sharex=True, sharey=True)
+    family_of = np.array([name.rsplit(" ", 1)[0] for name in laws.sets])
+    columns = sorted(set(laws.n_features().tolist()))
+    for axis, (family, title) in zip(axes, _FAMILIES.items(), strict=True):
+        is_one = family_of == family
+        place = np.array([columns.index(d) for d in laws.n_features()[is_one]])
+        for i, (method, look) in enumerate(_OF_LAWS.items()):
+            below = laws.values(method, "auc_blurred") - laws.values(TRUE_DENSITY, "auc_blurred")
+            seeds = below[is_one]
+            axis.errorbar(
+                place + 0.12 * (i - 1),
+                seeds.mean(axis=1),
+                yerr=2.0 * seeds.std(axis=1, ddof=1) / np.sqrt(seeds.shape[1]),
+                **look.line(linewidth=2.6 if method == RANKAD else 1.5),
+                markersize=7,
+                elinewidth=1.1,
+                capsize=2.5,
+                zorder=2.2 if method == RANKAD else 2.0,
+                label=f"{method} (default)" if method == RANKAD else method,
+            )
+        axis.axhline(0.0, color=BLACK, linewidth=1.2)
+        axis.set_xticks(range(len(columns)), [str(d) for d in columns])
+        axis.set_title(title, loc="left")
+        axis.set_xlabel("Columns")
+    axes[0].set_ylabel("AUC, less the true density's")
+    handles, labels = axes[0].get_legend_handles_labels()
+    bars = f"Bars: ± 2 standard errors over {seeds.shape[1]} seeds"
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=bars)
+    save_png(figure, path)

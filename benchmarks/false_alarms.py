@@ -10,11 +10,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.lines import Line2D
 from one_class import LARGE_SETS, load_split
 from scipy.stats import betabinom
 
 from rankad import RankAD
 from rankad.exceptions import CalibrationWarning
+from rankad.plots._style import BLACK, DEFAULT, PICTURE, PUBLISHED, save_png
 
 ALPHAS = (0.01, 0.05, 0.1)
 SEEDS = (0, 1, 2)
@@ -90,32 +92,43 @@ def table(outcomes: dict[str, dict[str, list[FalseAlarms]]]) -> str:
 
 
 def draw(outcomes: dict[str, dict[str, list[FalseAlarms]]], path: str) -> None:
-    import matplotlib
+    """Rates seen against rates asked: a thin line for each set, their mean, twice its error."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.0, 5.0), layout="constrained")
+    axes = figure.subplots(1, 2, sharex=True, sharey=True)
     asked = np.geomspace(0.005, 0.5, 60)
-    figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharex=True, sharey=True)
-    titles = {
-        "train": "calibration='train': training ranks",
-        "split": "calibration='split' (default)",
+    panels = {
+        "train": (PUBLISHED, "Training ranks: calibration='train'"),
+        "split": (DEFAULT, "Held-out scores: the default"),
     }
-    for ax, (kind, title) in zip(axes, titles.items(), strict=True):
-        for by_kind in outcomes.values():
-            pooled = np.mean(
-                [[run.rate(alpha) for alpha in asked] for run in by_kind[kind]], axis=0
-            )
-            (line,) = ax.plot(asked, pooled, color="C3" if kind == "train" else "C0", alpha=0.45)
-        line.set_label(f"{len(outcomes)} real sets")
-        ax.plot(asked, asked, "k--", lw=1.5, label="seen = asked")
-        ax.set(title=title, xlabel="false-alarm rate asked", xscale="log", yscale="log")
-        ax.set_ylim(0.002, 1.0)
-        ax.grid(alpha=0.3, which="both")
-        ax.legend(loc="lower right")
-    axes[0].set_ylabel("false-alarm rate seen on fresh nominal rows")
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    for ax, (kind, (look, title)) in zip(axes, panels.items(), strict=True):
+        seen = np.array(
+            [
+                np.mean([[run.rate(alpha) for alpha in asked] for run in by_kind[kind]], axis=0)
+                for by_kind in outcomes.values()
+            ]
+        )
+        mean = seen.mean(axis=0)
+        error = 2.0 * seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
+        ax.plot(asked, seen.T, color=look.color, alpha=0.4, linewidth=0.9)
+        ax.fill_between(asked, mean - error, mean + error, color=look.color, alpha=0.3, lw=0)
+        ax.plot(asked, mean, **look.line(linewidth=3.0, markevery=12, markersize=8))
+        ax.plot(asked, asked, color=BLACK, linestyle="--", linewidth=1.6, zorder=3)
+        ax.set(xscale="log", yscale="log", ylim=(0.002, 1.0), xlabel="False-alarm rate asked")
+        ax.set_title(title)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda rate, _: f"{rate:g}")
+        handles = [
+            Line2D([], [], color=look.color, alpha=0.6, lw=0.9, label="one set"),
+            Line2D([], [], **look.line(lw=3.0, markersize=8), label="mean ± 2 standard errors"),
+            Line2D([], [], color=BLACK, linestyle="--", lw=1.6, label="seen = asked"),
+        ]
+        ax.legend(handles=handles, loc="lower right", title=f"{len(seen)} real sets")
+    axes[0].set_ylabel("Seen on fresh nominal rows")
+    save_png(figure, path)
 
 
 def main() -> None:

@@ -16,8 +16,15 @@ from rankad.calibration import HeldOutScores
 from rankad.datasets import perpendicular_gaussians
 from rankad.kernels import FarField
 from rankad.metrics import auc
+from rankad.plots._style import BLACK, DEFAULT, ORANGE, PICTURE, PUBLISHED, Look, save_png
 
-VARIANTS = {"no anchor": "C3", "anchor": "C1", "anchor and far field": "C0"}
+NO_ANCHOR, ANCHOR, BOTH = "no anchor", "anchor", "anchor and far field (default)"
+
+#: How each way to score is drawn.
+VARIANTS = {NO_ANCHOR: PUBLISHED, ANCHOR: Look(ORANGE, "s"), BOTH: DEFAULT}
+_WIDTHS = {NO_ANCHOR: 1.6, ANCHOR: 6.0, BOTH: 2.2}
+_SIZES = {NO_ANCHOR: 7.0, ANCHOR: 9.0, BOTH: 5.0}
+
 REFERENCE_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 80_000)
 DEAD_KERNELS = (1e-3, 1e-6, 1e-12, 1e-30, 1e-300)
 
@@ -40,7 +47,7 @@ class Scored:
 def variants(rows: np.ndarray) -> dict[str, Scored]:
     """The three ways to score, trained alike: rule for (C, sigma), z-scored columns."""
     anchored = RankAD(random_state=0).fit(rows)
-    literal = RankAD(anchor=0.0, n_levels=3, n_neighbors=10, random_state=0).fit(rows)
+    literal = RankAD(anchor=0.0, pairs=3, n_neighbors=10, random_state=0).fit(rows)
     scorers = (Scored(literal, False), Scored(anchored, False), Scored(anchored, True))
     return dict(zip(VARIANTS, scorers, strict=True))
 
@@ -53,7 +60,7 @@ def far_p_values(name: str) -> dict[str, list[float]]:
     for label, score in variants(split.train).items():
         reference, far_score = score(split.nominal), score(far)
         outcome[label] = [
-            float(HeldOutScores.of(reference[:size]).p_values(far_score)[0])
+            float(HeldOutScores.from_scores(reference[:size]).p_values(far_score)[0])
             for size in REFERENCE_SIZES
             if size <= len(reference)
         ]
@@ -61,37 +68,46 @@ def far_p_values(name: str) -> dict[str, list[float]]:
 
 
 def draw(path: str, set_name: str) -> None:
-    import matplotlib
+    """p-values along a ray out of synthetic data, and of infinity for ever more reference rows."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.0, 4.8), layout="constrained")
+    along, growing = figure.subplots(1, 2)
     rows = perpendicular_gaussians(2800, 0, random_state=0).nominal
     scorers, fresh = variants(rows[:800]), rows[800:]
     distances = np.geomspace(0.1, 300.0, 300)
     ray = np.array([-5.0, 0.0]) + distances[:, None] * np.array([0.0, 1.0])
-    figure, (along, growing) = plt.subplots(1, 2, figsize=(10, 4.4))
-    for label, color in VARIANTS.items():
-        p = HeldOutScores.of(scorers[label](fresh)).p_values(scorers[label](ray))
-        # The anchor alone is hidden by what the far field adds, but for its rim.
-        along.plot(distances, p, color=color, label=label, lw=6 if label == "anchor" else 2)
-    along.axvspan(3.0, 300.0, color="0.93", zorder=0)
-    along.text(30.0, 1.3, "hardly any nominal rows", ha="center", fontsize=9)
-    along.set_ylim(3e-4, 2.5)
-    along.set(xscale="log", yscale="log", xlabel="distance from a cluster's center (its sd is 1)")
-    along.set(ylabel="p-value", title="Walking away from the data of Fig. 2")
     far = far_p_values(set_name)
-    sizes = np.array(REFERENCE_SIZES[: len(far["no anchor"])])
-    for label, color in VARIANTS.items():
-        growing.plot(sizes, far[label], "o-", color=color, label=label)
-    growing.plot(sizes, 1 / (sizes + 1), "k--", lw=1, label="1 / (n + 1), the least possible")
-    growing.set(xscale="log", yscale="log", xlabel="number n of reference points")
-    growing.set(ylabel="p-value of a point at infinity", title=f"Real data: {set_name}")
-    for ax in (along, growing):
-        ax.grid(alpha=0.3)
-        ax.legend(fontsize=9)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    sizes = np.array(REFERENCE_SIZES[: len(far[NO_ANCHOR])])
+    for label, look in VARIANTS.items():
+        p = HeldOutScores.from_scores(scorers[label](fresh)).p_values(scorers[label](ray))
+        # Where two lines are one, the upper is thin and the lower shows on both sides of it.
+        options = look.line(linewidth=_WIDTHS[label], markevery=30, markersize=_SIZES[label])
+        options["zorder"] = 2.4 if label == NO_ANCHOR else 2.0
+        along.plot(distances, p, label=label, **options)
+        growing.plot(sizes, far[label], **(options | {"markevery": 1, "label": label}))
+    growing.plot(
+        *(sizes, 1 / (sizes + 1)),
+        color=BLACK,
+        linestyle=(0, (1, 2)),
+        linewidth=2.2,
+        zorder=2.5,
+        label="1 / (n + 1), the least possible",
+    )
+    growing.legend(handles=growing.get_lines()[-1:], loc="lower left")
+    along.axvspan(3.0, 300.0, color="0.94", zorder=0)
+    along.text(30.0, 1.3, "hardly any nominal rows", ha="center")
+    along.set(
+        xscale="log", yscale="log", ylim=(3e-4, 2.5), xlabel="Distance from a cluster's center"
+    )
+    along.set(ylabel="p-value", title="Walking away from the data")
+    growing.set(xscale="log", yscale="log", xlabel="Reference rows, n")
+    growing.set(ylabel="p-value of a point at infinity", title=f"More reference rows of {set_name}")
+    handles, labels = along.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    save_png(figure, path)
 
 
 def radius_table() -> str:
@@ -119,7 +135,11 @@ def radius_table() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", help="also draw, to this file")
+    parser.add_argument("--only-picture", action="store_true", help="print nothing")
     arguments = parser.parse_args()
+    if arguments.only_picture:
+        draw(arguments.picture, "http")
+        return
     for name in ("http", "smtp", "shuttle", "cover"):
         for label, p in far_p_values(name).items():
             print(f"{name}, {label}: p(infinity) = " + ", ".join(f"{value:.2g}" for value in p))

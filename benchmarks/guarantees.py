@@ -1,8 +1,10 @@
 """What is promised and what is realised, beside others: the tables of docs/guarantees.md.
 
     RANKAD_DATA=... python benchmarks/guarantees.py [--seeds 5]
+    python benchmarks/guarantees.py --pictures          # only those, in half a minute
 
-Writes the tables into the page and the pictures beside it. puncc, which asks for an old NumPy but
+Writes the tables into the page and the pictures beside it, each picture from the numbers of its
+table. puncc, which asks for an old NumPy but
 runs with a new one, is compared where it is installed: ``pip install --no-deps puncc tqdm``.
 """
 
@@ -28,8 +30,10 @@ from rankad.calibration import (
     HeldOutScores,
     OnlineDiscoveries,
     benjamini_hochberg,
+    clopper_pearson,
     reference_needed,
 )
+from rankad.plots._style import BLACK, DEFAULT, ONE_CLASS, PICTURE, PUBLISHED, RED, save_png
 
 PAGE = Path(__file__).parents[1] / "docs" / "guarantees.md"
 IMAGES = PAGE.parent / "images"
@@ -190,8 +194,10 @@ def contamination(seeds: Sequence[int]) -> str:
     return "\n".join(lines)
 
 
-def discovery_power(n_repeats: int = 200) -> dict[int, tuple[float, float, float]]:
+def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
     """By reference size: power and false discoveries of BH at .1, and the oracle's power.
+
+    A row for each batch.
 
     Batches of 1,000 scores: 950 nominal, N(0, 1), and 50 anomalies, N(-3.5, 1). The oracle knows
     the nominal law.
@@ -201,15 +207,15 @@ def discovery_power(n_repeats: int = 200) -> dict[int, tuple[float, float, float
     rng = np.random.default_rng(0)
     outcome = {}
     for n in (100, 300, 1_000, 3_000, 10_000, 100_000):
-        powers, false, oracle = [], [], []
-        for _ in range(n_repeats):
+        rates = np.empty((n_repeats, 3))
+        for repeat in range(n_repeats):
             batch = np.concatenate([rng.normal(size=950), rng.normal(-3.5, size=50)])
-            p = HeldOutScores.of(rng.normal(size=n)).p_values(batch)
+            p = HeldOutScores.from_scores(rng.normal(size=n)).p_values(batch)
             found = benjamini_hochberg(p, 0.1)
-            powers.append(found[950:].mean())
-            false.append(found[:950].sum() / max(found.sum(), 1))
-            oracle.append(benjamini_hochberg(norm.cdf(batch), 0.1)[950:].mean())
-        outcome[n] = (float(np.mean(powers)), float(np.mean(false)), float(np.mean(oracle)))
+            power, false = found[950:].mean(), found[:950].sum() / max(found.sum(), 1)
+            oracle = benjamini_hochberg(norm.cdf(batch), 0.1)[950:].mean()
+            rates[repeat] = power, false, oracle
+        outcome[n] = rates
     return outcome
 
 
@@ -233,12 +239,13 @@ def drift_delays(n_streams: int = 100, before: int = 1_000, after: int = 2_000) 
     return delays
 
 
-def discovery_table(outcome: dict[int, tuple[float, float, float]]) -> str:
+def discovery_table(outcome: dict[int, np.ndarray]) -> str:
     lines = [
         "| reference scores | power | share of false discoveries | the oracle's power |",
         "|---|---|---|---|",
     ]
-    for n, (power, false, oracle) in outcome.items():
+    for n, rates in outcome.items():
+        power, false, oracle = rates.mean(axis=0)
         lines.append(f"| {n:,} | {power:.2f} | {false:.3f} | {oracle:.2f} |")
     return "\n".join(lines)
 
@@ -267,8 +274,8 @@ def drift_table(delays: dict[str, list[float]]) -> str:
         "|---|---|---|---|",
     ]
     for betting, found in delays.items():
-        n_false = sum(delay <= 0 for delay in found)
-        true = [delay for delay in found if delay > 0]
+        true = true_delays(found)
+        n_false = len(found) - len(true)
         median, most = np.quantile(true, [0.5, 0.9], method="higher")
         lines.append(
             f"| {betting} | {n_false} of {len(found)} | {_formatted(median)} | {_formatted(most)} |"
@@ -276,54 +283,116 @@ def drift_table(delays: dict[str, list[float]]) -> str:
     return "\n".join(lines)
 
 
+def true_delays(found: Sequence[float]) -> np.ndarray:
+    """Delays of the streams that did not alarm before the shift, in ascending order."""
+    return np.sort([delay for delay in found if delay > 0])
+
+
 def _formatted(delay: float) -> str:
     return f"{delay:.0f}" if np.isfinite(delay) else "more than 2,000"
 
 
-def draw_power(outcome: dict[int, tuple[float, float, float]], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.0, 3.6), layout="constrained")
-    ax = figure.subplots()
+def draw_power(outcome: dict[int, np.ndarray], path: Path) -> None:
+    """The table of discoveries, with two standard errors over the batches."""
+    figure, ax = _new_figure()
     sizes = list(outcome)
-    powers, false, oracle = np.array(list(outcome.values())).T
-    ax.plot(sizes, powers, "o-", color="#0072B2", label="power, calibrated")
-    ax.plot(sizes, oracle, "--", color="0.3", label="power of the oracle, who knows the law")
-    ax.plot(sizes, false, "s-", color="#D55E00", label="share of false discoveries")
-    ax.axhline(0.1, color="#D55E00", linewidth=0.8, linestyle=":")
-    ax.set(xscale="log", xlabel="reference scores", ylim=(0.0, 1.0))
-    ax.set_title("50 anomalies among 1,000 rows, selected at fdr = .1", fontsize=10, loc="left")
-    ax.legend(frameon=False, fontsize=8)
-    ax.grid(alpha=0.25)
-    figure.savefig(path, dpi=150)
+    rates = np.array(list(outcome.values()))  # of shape (sizes, batches, 3)
+    power, false, oracle = rates.mean(axis=1).T
+    errors = 2.0 * rates.std(axis=1, ddof=1).T / np.sqrt(rates.shape[1])
+    handles = [
+        ax.errorbar(
+            *(sizes, power, errors[0]),
+            **DEFAULT.line(linewidth=2.4, markersize=7, capsize=3, zorder=2.2),
+            label="power: anomalies that are selected",
+        ),
+        *ax.plot(
+            *(sizes, oracle),
+            color=BLACK,
+            linestyle="--",
+            zorder=2.3,
+            label="power of an oracle that knows the law",
+        ),
+        ax.errorbar(
+            *(sizes, false, errors[1]),
+            **PUBLISHED.line(marker="s", markersize=6, linewidth=1.8, capsize=3),
+            label="false discoveries among the selected",
+        ),
+        ax.axhline(0.1, color=RED, linewidth=1.0, linestyle=":", label="asked: at most .1 of them"),
+    ]
+    ax.set(xscale="log", ylim=(0.0, 1.0), xlabel="Reference scores", ylabel="Share")
+    ax.xaxis.set_major_formatter(lambda n, _: f"{n:,.0f}")
+    ax.set_title("Selecting 50 anomalies among 1,000 rows at fdr = .1", loc="left")
+    ax.legend(
+        handles=handles,
+        loc="center right",
+        bbox_to_anchor=(1.0, 0.45),
+        title=f"Bars: ± 2 standard errors over {rates.shape[1]} batches",
+        alignment="left",
+    )
+    save_png(figure, path)
 
 
 def draw_delays(delays: dict[str, list[float]], path: Path) -> None:
+    """The table of drift: of the streams silent before the shift, how many alarmed by when."""
+    figure, ax = _new_figure()
+    looks = {"jumper": DEFAULT, "mixture": ONE_CLASS}
+    for betting, found in delays.items():
+        look, true = looks[betting], true_delays(found)
+        n = len(true)
+        alarmed = np.arange(n + 1)
+        times = np.concatenate([[0.0], np.minimum(true, 2.0 * _LAST)])
+        low, high = np.array([clopper_pearson(int(k), n, 0.95) for k in alarmed]).T
+        median = float(np.quantile(true, 0.5, method="higher"))
+        known = f"{betting} (default)" if betting == "jumper" else betting
+        ax.step(
+            *(times, alarmed / n),
+            where="post",
+            color=look.color,
+            linewidth=2.4 if betting == "jumper" else 1.8,
+            linestyle="-" if betting == "jumper" else (0, (5, 1)),
+            label=f"{known}: {len(found) - n} of {len(found)} alarmed before the shift",
+        )
+        ax.fill_between(times, low, high, step="post", color=look.color, alpha=0.18, linewidth=0)
+        place = median, np.searchsorted(true, median, side="right") / n
+        ax.plot(*place, look.marker, color=look.color, markersize=8, markeredgecolor=BLACK)
+        ax.annotate(
+            *(f"median {median:.0f}", place),
+            xytext=(10, -4),
+            textcoords="offset points",
+            va="top",
+        )
+    ax.set(xlim=(0, _LAST), ylim=(0.0, 1.01), ylabel="Share of streams that alarmed")
+    ax.set_xlabel("Rows after the mean of one column moved by one standard deviation")
+    ax.set_title("Drift: how soon it is noticed, at alarm level .01", loc="left")
+    ax.legend(loc="lower right", title="Bands: 95% interval at each row", alignment="left")
+    save_png(figure, path)
+
+
+#: Rows after the shift that are drawn.
+_LAST = 1_000
+
+
+def _new_figure() -> tuple[Any, Any]:
+    from matplotlib import style
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.0, 3.6), layout="constrained")
-    ax = figure.subplots()
-    for (betting, found), color in zip(delays.items(), ("#0072B2", "#E69F00"), strict=True):
-        in_order = np.sort(found)
-        ax.step(in_order, np.arange(1, len(found) + 1) / len(found), color=color, label=betting)
-    ax.set(
-        xlabel="rows after a one-sigma shift of one column's mean", ylabel="streams that alarmed"
-    )
-    ax.set(xlim=(0, 1_000), ylim=(0.0, 1.0))
-    ax.set_title("Drift: how soon it is noticed, at alarm level .01", fontsize=10, loc="left")
-    ax.legend(frameon=False, fontsize=9)
-    ax.grid(alpha=0.25)
-    figure.savefig(path, dpi=150)
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
+    return figure, figure.subplots()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    seeds = range(parser.parse_args().seeds)
+    parser.add_argument("--pictures", action="store_true", help="draw these, leave the page alone")
+    asked = parser.parse_args()
+    seeds = range(asked.seeds)
     warnings.simplefilter("ignore")
     powers, delays = discovery_power(), drift_delays()
     draw_power(powers, IMAGES / "discovery_power.png")
     draw_delays(delays, IMAGES / "drift_delay.png")
+    if asked.pictures:
+        return
     tables: dict[str, Callable[[], str]] = {
         "discoveries": lambda: discovery_table(powers),
         "levels": level_table,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import multivariate_t
 
-from rankad.datasets.laws import Law
+from rankad.datasets.law import Law
 
 Score = Callable[[np.ndarray], np.ndarray]
 

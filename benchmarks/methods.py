@@ -16,16 +16,17 @@ from sklearn.preprocessing import StandardScaler
 from rankad import RankAD
 from rankad.baselines import KLPE
 from rankad.calibration import HeldOutScores, TrainingScores
-from rankad.calibration.holdout import held_out_split
+from rankad.calibration.holdout import SplitRows
 from rankad.kernels import FarField, KernelExpansion
+from rankad.options import Pairs, RankSVM
 from rankad.ranker import Ranker
 from rankad.reproduce.fitting import Fit, Fitted, Method, by_neighbors, by_rankad, scaled_first
 from rankad.reproduce.methods import METHODS as REPRODUCED
 from rankad.reproduce.methods import by_name
-from rankad.selection import rule_C, rule_n_neighbors
-from rankad.selection.rules import n_varying_columns
 from rankad.statistics import MeanNeighborDistance
 from rankad.statistics.outlying import outlying
+from rankad.tuning import rule_C, rule_n_neighbors
+from rankad.tuning.rules import n_varying_columns
 
 Rows = np.ndarray
 
@@ -41,8 +42,8 @@ def by_anchor_alone(rows: Rows, standard: bool, seed: int) -> Fitted:
 
     The rows are told from infinity, and not from one another.
     """
-    training, _ = held_out_split(len(rows), HELD_OUT, np.random.RandomState(seed))
-    C = 1e-6 * rule_C(len(training))
+    split = SplitRows.drawn(len(rows), HELD_OUT, np.random.RandomState(seed))
+    C = 1e-6 * rule_C(len(split.training))
     return by_rankad(partial(RankAD, anchor=1e6, C=C))(rows, standard, seed)
 
 
@@ -61,11 +62,11 @@ class TrainingPart:
     def of(cls, rows: Rows, seed: int) -> "TrainingPart":
         """The same draws in the same order as `RankAD.fit` makes them."""
         rng = np.random.RandomState(seed)
-        training, held_out = held_out_split(len(rows), HELD_OUT, rng)
-        scaler = StandardScaler().fit(rows[training])
-        points = scaler.transform(rows[training])
+        split = SplitRows.drawn(len(rows), HELD_OUT, rng)
+        scaler = StandardScaler().fit(rows[split.training])
+        points = scaler.transform(rows[split.training])
         is_outlying = outlying(points, random_state=rng.randint(2**31 - 1))
-        return cls(scaler, points[~is_outlying], rows[held_out])
+        return cls(scaler, points[~is_outlying], rows[split.calibration])
 
 
 def _auto_k(rows: Rows) -> int:
@@ -82,7 +83,7 @@ def by_teacher(rows: Rows, standard: bool, seed: int) -> Fitted:
     def score(new: Rows) -> np.ndarray:
         return statistic(part.scaler.transform(new), part.points)
 
-    return Fitted(score, HeldOutScores.of(score(part.held_out)), len(part.points))
+    return Fitted(score, HeldOutScores.from_scores(score(part.held_out)), len(part.points))
 
 
 def by_own_density(rows: Rows, standard: bool, seed: int) -> Fitted:
@@ -95,7 +96,7 @@ def by_own_density(rows: Rows, standard: bool, seed: int) -> Fitted:
         detector = RankAD(random_state=seed).fit(rows)
     density = _with_equal_weights(detector.expansion_)
     held_out = rows[detector.calibration_indices_]
-    return Fitted(density, HeldOutScores.of(density(held_out)), density.n_centers)
+    return Fitted(density, HeldOutScores.from_scores(density(held_out)), density.n_centers)
 
 
 @scaled_first
@@ -105,7 +106,7 @@ def by_density_of_all(rows: Rows, seed: int) -> Fitted:
     sigma = -_DENSITY_WIDTH * float(MeanNeighborDistance(k)(rows).mean())
     density = _with_equal_weights(KernelExpansion(rows, np.ones(len(rows)), sigma))
     # Less its own kernel, which is 1 / n, for a row of its own.
-    return Fitted(density, TrainingScores.of(density(rows) - density.weights), len(rows))
+    return Fitted(density, TrainingScores.from_scores(density(rows) - density.weights), len(rows))
 
 
 def _with_equal_weights(expansion: KernelExpansion) -> KernelExpansion:
@@ -123,7 +124,7 @@ def by_scikit_learn_neighbors(k: int) -> Fit:
         def score(points: Rows | None) -> np.ndarray:
             return -search.kneighbors(points)[0].mean(axis=1)
 
-        return Fitted(score, TrainingScores.of(score(None)), len(rows))
+        return Fitted(score, TrainingScores.from_scores(score(None)), len(rows))
 
     return fit
 
@@ -169,16 +170,16 @@ N_CENTERS = (100, 200, 400, None)
 VARIANTS = by_name(
     (
         Method(ANCHOR_ALONE, "no pairs count", by_anchor_alone),
-        variant("RankAD, tail", n_levels="tail"),
-        variant("RankAD, 3 levels", n_levels=3),
-        variant("RankAD, margin 1", anchor_margin=1.0),
-        variant("RankAD, margin 4", anchor_margin=4.0),
-        variant("RankAD, margin 16", anchor_margin=16.0),
+        variant("RankAD, tail", pairs=Pairs("tail")),
+        variant("RankAD, 3 levels", pairs=3),
+        variant("RankAD, margin 1", anchor=(1.0, 1.0)),
+        variant("RankAD, margin 4", anchor=(1.0, 4.0)),
+        variant("RankAD, margin 16", anchor=(1.0, 16.0)),
         variant("RankAD, K = 5", n_neighbors=5),
         variant("RankAD, bagged teacher", statistic="bagged_knn"),
         variant(ROBUST_OFF, robust=False),
         variant(FOR_DIRT, robust=True),
-        variant(OUTWARD, outward=4.0),
+        variant(OUTWARD, ranker=RankSVM(outward=4.0)),
         *(variant(f"RankAD, {n or 'all'} centers", n_centers=n) for n in N_CENTERS),
         Method(TEACHER, "the mean distance to the K nearest of RankAD's rows", by_teacher),
         Method(OWN_DENSITY, "RankAD's kernels with equal weights", by_own_density),

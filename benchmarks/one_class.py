@@ -35,24 +35,24 @@ def load_split(name: str, seed: int, n_train: int = 2000, n_test: int = 10_000) 
 
 
 @lru_cache(maxsize=1)
-def load_dirty_split(name: str, seed: int, share: float, n_most: int = 2000) -> Split:
+def load_dirty_split(name: str, seed: int, share: float, n_max: int = 2000) -> Split:
     """Some anomalies among the rows that train, and not among those that test."""
-    return dirty_split(load_set(name), seed, share, n_most)
+    return dirty_split(load_set(name), seed, share, n_max)
 
 
-def dirty_split(data: Dataset, seed: int, share: float, n_most: int) -> Split:
+def dirty_split(data: Dataset, seed: int, share: float, n_max: int) -> Split:
     """Half of the nominal rows and a share of that many anomalies, at most half of all, train.
 
-    At most ``n_most`` nominal rows train, and as many of the others and of the anomalies test. The
+    At most ``n_max`` nominal rows train, and as many of the others and of the anomalies test. The
     nominal rows are the same whatever the share.
     """
     rng = np.random.default_rng(seed)
     nominal, anomalies = rng.permutation(data.nominal), rng.permutation(data.anomalies)
     half = len(nominal) // 2
-    n_train = min(n_most, half)
+    n_train = min(n_max, half)
     n_dirty = min(round(share * n_train), len(anomalies) // 2)
     train = rng.permutation(np.concatenate([nominal[:n_train], anomalies[:n_dirty]]))
-    return Split(train, nominal[half:][:n_most], anomalies[n_dirty:][:n_most])
+    return Split(train, nominal[half:][:n_max], anomalies[n_dirty:][:n_max])
 
 
 def load_set(name: str) -> Dataset:

@@ -30,7 +30,7 @@ def main() -> None:
     """Fit the default detector and a cross-validated one, watch a stream, explain a row, draw."""
     rows = datasets.two_gaussians(4_000, random_state=0).X
     train, fresh = rows[:2_000], rows[2_000:]
-    searched = RankAD(sigma="cv", C="cv", n_levels=3, random_state=0).fit(train[:800])
+    searched = RankAD(sigma="published", C="published", pairs=3, random_state=0).fit(train[:800])
     detector = RankAD(random_state=0).fit(train)
     anomalous = np.array([[4.0, 6.0]])
 

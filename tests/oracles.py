@@ -35,10 +35,10 @@ def levels(statistic, n_levels):
 
 def tail_levels(statistic, share):
     """Whole groups of equal values, lowest first, as long as they fit; the lowest always."""
-    n_most, tail, n_taken = ceil(share * len(statistic)), set(), 0
+    n_max, tail, n_taken = ceil(share * len(statistic)), set(), 0
     for value in sorted(set(statistic)):
         n_equal = sum(1 for other in statistic if other == value)
-        if n_taken and n_taken + n_equal > n_most:
+        if n_taken and n_taken + n_equal > n_max:
             break
         tail.add(value)
         n_taken += n_equal

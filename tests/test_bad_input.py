@@ -11,6 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 
 from rankad import RankAD
 from rankad.exceptions import NoPairsError
+from rankad.options import Pairs, RankSVM
 
 FRAMES = pytest.mark.parametrize(
     "frame",
@@ -66,7 +67,7 @@ def test_rows_with_more_copies_than_neighbors_are_refused_with_advice(rng):
 
 def test_weights_that_are_all_zero_are_refused(rng):
     with pytest.raises(NoPairsError, match="pair_weight must not be 0 for all pairs"):
-        fitted(rng.normal(size=(60, 2)), n_levels=3, pair_weight=lambda a, b: 0.0)
+        fitted(rng.normal(size=(60, 2)), pairs=Pairs(3, weight=lambda a, b: 0.0))
 
 
 def test_one_row_is_refused():
@@ -82,8 +83,8 @@ def test_no_rows_left_to_train_on_is_refused(rng):
 
 
 def test_more_rows_than_the_kernel_matrix_allows_are_refused_with_advice(rng, monkeypatch):
-    monkeypatch.setattr("rankad.detector.MAX_KERNEL_ROWS", 100)
-    with pytest.raises(ValueError, match=r"at most 100 are taken. Set n_centers to 'auto'"):
+    monkeypatch.setattr("rankad.tuning.center_rule.MAX_KERNEL_ROWS", 100)
+    with pytest.raises(ValueError, match=r"the limit is 100 centers. Set n_centers to 'auto'"):
         fitted(rng.normal(size=(200, 2)), n_centers=None)
     with pytest.raises(ValueError, match="all of them centers"):
         fitted(rng.normal(size=(200, 2)), n_centers=150)
@@ -205,25 +206,18 @@ def test_a_scaler_that_makes_nan_is_named(nominal):
         ("alpha", 0),
         ("statistic", "nearest"),
         ("n_neighbors", 0),
-        ("n_levels", 1),
-        ("n_levels", "tails"),
-        ("min_rank_gap", 2),
-        ("pair_weight", "equal"),
-        ("loss", "log"),
+        ("pairs", 1),
+        ("pairs", "tail"),
         ("anchor", -1),
         ("C", 0),
-        ("C", "auto"),
+        ("C", "rule"),
         ("sigma", -1.0),
-        ("Cs", 3),
-        ("cv", 1),
+        ("ranker", "hinge"),
         ("n_centers", 0),
         ("scaler", "minmax"),
         ("calibration", "none"),
         ("calibration_size", 0.0),
         ("calibration_size", 1.5),
-        ("dtype", "float16"),
-        ("tol", 0),
-        ("max_iter", 0),
         ("n_jobs", "all"),
     ],
 )
@@ -232,11 +226,39 @@ def test_a_bad_parameter_is_named_with_its_value(nominal, name, value):
         fitted(nominal, **{name: value})
 
 
-def test_a_grid_without_cross_validation_is_refused(nominal):
-    with pytest.raises(ValueError, match="Cs is a grid for C='cv'; got C='rule'"):
-        fitted(nominal, Cs=[1.0, 10.0])
-    with pytest.raises(ValueError, match=r"sigmas is a grid for sigma='cv'; got sigma=2.0"):
-        fitted(nominal, sigma=2.0, sigmas=[1.0])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("pairs", Pairs(levels=1)),
+        ("pairs", Pairs(levels="tails")),
+        ("pairs", Pairs(min_gap=2)),
+        ("pairs", Pairs(weight="equal")),
+        ("ranker", RankSVM(loss="log")),
+        ("ranker", RankSVM(tol=0)),
+        ("ranker", RankSVM(max_iter=0)),
+        ("ranker", RankSVM(cv=1)),
+        ("ranker", RankSVM(outward=-1.0)),
+        ("ranker", RankSVM(dtype="float16")),
+    ],
+)
+def test_a_bad_parameter_of_an_object_is_named_with_its_owner(nominal, name, value):
+    (changed,) = (key for key in value.get_params() if f"{key}=" in repr(value))
+    owner = type(value).__name__
+    with pytest.raises(ValueError, match=f"The '{changed}' parameter of {owner} must be"):
+        fitted(nominal, **{name: value})
+
+
+@pytest.mark.parametrize("anchor", [(1.0,), (1.0, 0.0), (-1.0, 8.0), (1.0, "wide")])
+def test_an_anchor_is_a_weight_or_weight_and_margin(nominal, anchor):
+    with pytest.raises(ValueError, match=r"or a pair \(weight, margin\) with a margin above 0"):
+        fitted(nominal, anchor=anchor)
+
+
+@pytest.mark.parametrize("grid", [[], [1.0, -1.0], [1.0, np.nan], [[1.0], [2.0]]])
+@pytest.mark.parametrize("name", ["C", "sigma"])
+def test_a_grid_must_be_of_positive_numbers(nominal, name, grid):
+    with pytest.raises(ValueError, match=f"{name} must be a positive number, or a non-empty list"):
+        fitted(nominal, **{name: grid})
 
 
 @pytest.mark.parametrize("sigma", [1e-200, 1e-308])

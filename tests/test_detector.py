@@ -17,6 +17,7 @@ from sklearn.preprocessing import (
 )
 
 from rankad import RankAD
+from rankad._scaling import fitted_scaler
 from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
 from rankad.datasets import SMOOTH_LAWS
 from rankad.exceptions import (
@@ -25,10 +26,13 @@ from rankad.exceptions import (
     NoPairsError,
     UnresolvableAlphaError,
 )
-from rankad.selection import cross_validate, rule_n_neighbors
+from rankad.options import Pairs, RankSVM
 from rankad.statistics import STATISTICS, MeanNeighborDistance
+from rankad.tuning import cross_validate, rule_n_neighbors
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
+
+HINGE, NARROW = RankSVM(loss="hinge"), RankSVM(dtype="float32")
 
 
 @pytest.fixture
@@ -98,11 +102,11 @@ def test_an_alpha_that_is_no_level_is_refused(detector, new, alpha):
 
 
 @DTYPES
-@pytest.mark.parametrize("sigma", ["rule", 1e-3, 0.1, 1.0, 10.0, 1e3])
+@pytest.mark.parametrize("sigma", ["auto", 1e-3, 0.1, 1.0, 10.0, 1e3])
 @pytest.mark.parametrize("distance", [1e4, 1e9, 1e30, 1e300])
 @pytest.mark.filterwarnings("ignore:Scoring stays in float64")
 def test_a_far_point_gets_the_smallest_p_value(dtype, sigma, distance, nominal, rng):
-    detector = RankAD(sigma=sigma, dtype=dtype, random_state=0).fit(nominal)
+    detector = RankAD(sigma=sigma, ranker=RankSVM(dtype=dtype), random_state=0).fit(nominal)
     directions = rng.normal(size=(20, 3))
     directions /= np.abs(directions).max(axis=1, keepdims=True)
     far = np.concatenate([distance * directions, distance * np.eye(3), -distance * np.eye(3)])
@@ -111,13 +115,13 @@ def test_a_far_point_gets_the_smallest_p_value(dtype, sigma, distance, nominal, 
 
 
 def test_the_published_detector_lets_far_points_pass(nominal):
-    published = RankAD.as_published(Cs=[1.0], sigmas=[1.0], random_state=0).fit(nominal)
+    published = RankAD.as_published(sigma=[1.0], C=[1.0], random_state=0).fit(nominal)
     assert published.p_values(np.full((1, 3), 1e6))[0] > 0.1
 
 
 @DTYPES
 def test_duplicated_rows_score_identically_alone_and_in_any_batch(dtype, nominal, rng):
-    detector = RankAD(dtype=dtype, random_state=0).fit(nominal)
+    detector = RankAD(ranker=RankSVM(dtype=dtype), random_state=0).fit(nominal)
     rows = rng.normal(size=(30, 3))
     batch = np.repeat(rows, 4, axis=0)[rng.permutation(120)]
     scores, p = detector.score_samples(batch), detector.p_values(batch)
@@ -152,11 +156,11 @@ def test_published_takes_overrides():
     published = RankAD.as_published(scaler="standard", anchor=1.0)
     assert published.scaler == "standard"
     assert published.anchor == 1.0
-    assert published.C == "cv"
+    assert published.C == "published"
 
 
 def test_a_seed_makes_everything_reproducible(nominal, new):
-    params = {"C": "cv", "sigma": "cv", "Cs": [0.1, 1.0], "sigmas": [0.5, 1.0], "random_state": 3}
+    params = {"C": [0.1, 1.0], "sigma": [0.5, 1.0], "random_state": 3}
     one, two = RankAD(**params).fit(nominal), RankAD(**params).fit(nominal)
     assert_array_equal(one.p_values(new), two.p_values(new))
     for key in ("mean_test_score", "rank_test_score"):
@@ -164,17 +168,11 @@ def test_a_seed_makes_everything_reproducible(nominal, new):
 
 
 def test_one_of_two_can_be_cross_validated(nominal):
-    detector = RankAD(sigma="cv", sigmas=[0.5, 1.0], cv=ShuffleSplit(2, random_state=0))
+    detector = RankAD(sigma=[0.5, 1.0], ranker=RankSVM(cv=ShuffleSplit(2, random_state=0)))
     detector.set_params(random_state=0).fit(nominal)
     assert detector.sigma_ in (0.5, 1.0)
     assert_allclose(detector.C_, 32 / 180)
     assert len(detector.cv_results_["params"]) == 2
-
-
-@pytest.mark.parametrize("grid", [[], [0.0], [-1.0], [[1.0]], [np.nan]])
-def test_a_grid_that_is_none_is_refused(nominal, grid):
-    with pytest.raises(ValueError, match="Cs must be a non-empty list of positive numbers"):
-        RankAD(C="cv", Cs=grid, random_state=0).fit(nominal)
 
 
 def test_given_parameters_are_used(nominal):
@@ -246,7 +244,7 @@ def test_training_ranks_are_the_papers(nominal, new):
     "scaler", ["standard", "robust", None, MaxAbsScaler(), StandardScaler(with_mean=False)]
 )
 def test_the_lean_scorer_gives_the_detectors_numbers_to_the_last_bit(nominal, new, scaler, dtype):
-    detector = RankAD(scaler=scaler, dtype=dtype, random_state=0).fit(nominal + 5.0)
+    detector = RankAD(scaler=scaler, ranker=RankSVM(dtype=dtype), random_state=0).fit(nominal + 5.0)
     new = np.concatenate([new + 5.0, [[1e9, 0.0, 0.0]]])
     scorer = detector.scorer_
     assert_array_equal(scorer(new), detector.score_samples(new))
@@ -277,13 +275,15 @@ def test_the_lean_scorer_passes_nan_on_whatever_the_scaler(nominal):
 
 def test_float32_that_cannot_hold_the_rows_is_not_used(nominal):
     with pytest.warns(UserWarning, match="Scoring stays in float64"):
-        detector = RankAD(dtype="float32", scaler=None, sigma=1e-6, random_state=0).fit(
-            nominal * 1e13
-        )
+        detector = RankAD(
+            ranker=RankSVM(dtype="float32"), scaler=None, sigma=1e-6, random_state=0
+        ).fit(nominal * 1e13)
     assert detector.expansion_.centers.dtype == np.float64
 
 
-@pytest.mark.parametrize("params", [{"n_levels": None}, {"min_rank_gap": 0.3}, {"loss": "hinge"}])
+@pytest.mark.parametrize(
+    "params", [{"pairs": Pairs(None)}, {"pairs": Pairs(min_gap=0.3)}, {"ranker": HINGE}]
+)
 def test_few_centers_go_with_the_papers_other_choices(params, nominal, new):
     few, everything = (
         RankAD(n_centers=n, random_state=0, **params).fit(nominal) for n in (60, None)
@@ -320,7 +320,7 @@ def test_fit_predict_labels_the_rows(nominal):
 
 def test_an_early_stop_warns(nominal):
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        RankAD(max_iter=1, random_state=0).fit(nominal)
+        RankAD(ranker=RankSVM(max_iter=1), random_state=0).fit(nominal)
 
 
 @pytest.mark.parametrize("method", ["p_values", "predict", "decision_function", "calibrate"])
@@ -332,7 +332,7 @@ def test_an_unfitted_detector_says_so(method, nominal):
 def test_progress_is_logged_where_asked(nominal, caplog, monkeypatch):
     monkeypatch.setattr("rankad._progress._SECONDS_BETWEEN_REPORTS", 0.0)
     with caplog.at_level(logging.INFO, logger="rankad"):
-        RankAD(C="cv", Cs=[0.1, 1], cv=3, random_state=0, verbose=1).fit(nominal)
+        RankAD(C=[0.1, 1], ranker=RankSVM(cv=3), random_state=0, verbose=1).fit(nominal)
     text = caplog.text
     assert "ranking 180 rows of 3 columns" in text
     assert "cross-validation: 3 of 3" in text
@@ -341,15 +341,18 @@ def test_progress_is_logged_where_asked(nominal, caplog, monkeypatch):
 
 
 def test_float32_is_used_where_it_moves_no_p_value(nominal, new):
-    wide, narrow = (RankAD(dtype=t, random_state=0).fit(nominal) for t in ("float64", np.float32))
+    wide, narrow = (
+        RankAD(ranker=RankSVM(dtype=t), random_state=0).fit(nominal)
+        for t in ("float64", np.float32)
+    )
     assert narrow.expansion_.centers.dtype == np.float32
     assert np.abs(wide.p_values(new) - narrow.p_values(new)).max() < 0.02
 
 
 def test_a_model_that_cancels_stays_in_float64(nominal, new):
     params = {"sigma": 100.0, "C": 1000.0, "random_state": 0}
-    with pytest.warns(UserWarning, match="Scoring stays in float64: float32 would move p-values"):
-        careful = RankAD(dtype="float32", **params).fit(nominal)
+    with pytest.warns(UserWarning, match="Scoring stays in float64: float32 would change p-values"):
+        careful = RankAD(ranker=RankSVM(dtype="float32"), **params).fit(nominal)
     assert careful.expansion_.centers.dtype == np.float64
     assert_array_equal(careful.p_values(new), RankAD(**params).fit(nominal).p_values(new))
     p = careful.reference_.p_values(careful.expansion_.astype("float32")(new))
@@ -372,9 +375,9 @@ def test_a_failed_first_fit_leaves_it_unfitted(new):
 
 
 def test_a_refit_leaves_nothing_of_the_earlier_fit(nominal):
-    detector = RankAD(C="cv", Cs=[0.1], random_state=0).fit(nominal)
+    detector = RankAD(C=[0.1], random_state=0).fit(nominal)
     assert hasattr(detector, "cv_results_")
-    detector.set_params(C=1.0, Cs=None).fit(nominal[:, :2])
+    detector.set_params(C=1.0).fit(nominal[:, :2])
     assert not hasattr(detector, "cv_results_")
     assert detector.n_features_in_ == 2
 
@@ -390,14 +393,14 @@ def test_warnings_point_at_the_users_line(nominal):
         RankAD(alpha=0.001, random_state=0).fit(nominal)
     assert caught[0].filename == __file__
     with pytest.warns(ConvergenceWarning) as caught:
-        RankAD(max_iter=1, random_state=0).fit(nominal)
+        RankAD(ranker=RankSVM(max_iter=1), random_state=0).fit(nominal)
     assert caught[0].filename == __file__
 
 
 def test_splits_can_be_any_iterable(nominal):
     rows = np.arange(180)
     splits = [(rows[:90], rows[90:]), (rows[90:], rows[:90])]
-    detector = RankAD(C="cv", Cs=[0.1, 1.0], cv=splits, random_state=0).fit(nominal)
+    detector = RankAD(C=[0.1, 1.0], ranker=RankSVM(cv=splits), random_state=0).fit(nominal)
     assert "split1_test_score" in detector.cv_results_
 
 
@@ -421,7 +424,6 @@ def test_cross_calibration_scores_each_row_without_its_fold(nominal):
     params = {"C": 0.1, "sigma": 1.0, "scaler": None, "robust": False}
     detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)
     rng = np.random.RandomState(0)
-    rng.randint(2**31 - 1)  # the statistic's seed is drawn first
     out_of_fold = np.empty(len(nominal))
     for train, test in KFold(5, shuffle=True, random_state=rng).split(nominal):
         fold = RankAD(calibration="train", random_state=0, **params).fit(nominal[train])
@@ -436,11 +438,10 @@ def test_cross_calibration_cross_validates_once(nominal, monkeypatch):
         chosen.append(cross_validate(*args, **kwargs))
         return chosen[-1]
 
-    monkeypatch.setattr("rankad.detector.cross_validate", count_and_choose)
-    params = {"C": "cv", "sigma": "cv", "Cs": [0.1, 1.0], "sigmas": [0.5, 1.0]}
+    monkeypatch.setattr("rankad.tuning.width_and_weight.cross_validate", count_and_choose)
+    params = {"C": [0.1, 1.0], "sigma": [0.5, 1.0]}
     detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)
     assert len(chosen) == 1
-    assert detector.C == detector.sigma == "cv"
     assert (detector.C_, detector.sigma_) == (chosen[0].C, chosen[0].sigma)
 
 
@@ -467,13 +468,13 @@ def test_every_named_statistic_trains_a_detector(statistic, nominal, rng):
 @pytest.mark.parametrize(
     "params",
     [
-        {"n_levels": None},
-        {"n_levels": 5},
-        {"min_rank_gap": 0.2},
-        {"n_levels": 3, "pair_weight": operator.sub},
-        {"loss": "hinge"},
-        {"loss": "hinge", "anchor": 0.0, "calibration": "train", "C": "cv", "Cs": [0.1, 1.0]},
-        {"min_rank_gap": 0.1, "sigma": "cv", "sigmas": [0.5, 1.0]},
+        {"pairs": Pairs(None)},
+        {"pairs": 5},
+        {"pairs": Pairs(min_gap=0.2)},
+        {"pairs": Pairs(3, weight=operator.sub)},
+        {"ranker": HINGE},
+        {"ranker": HINGE, "anchor": 0.0, "calibration": "train", "C": [0.1, 1.0]},
+        {"pairs": Pairs(min_gap=0.1), "sigma": [0.5, 1.0]},
     ],
 )
 def test_the_papers_other_choices_train_a_detector(params, nominal):
@@ -486,14 +487,13 @@ def test_the_papers_other_choices_train_a_detector(params, nominal):
 
 def test_no_choice_is_made_by_looking_at_the_held_out_rows(nominal, monkeypatch):
     learned_from = []
-    learn = RankAD._learn
 
-    def watched(self, rows, rng, like):
+    def watched(scaler, rows):
         learned_from.append(rows)
-        return learn(self, rows, rng, like)
+        return fitted_scaler(scaler, rows)
 
-    monkeypatch.setattr(RankAD, "_learn", watched)
-    detector = RankAD(dtype="float32", random_state=0).fit(nominal)
+    monkeypatch.setattr("rankad.detector.fitted_scaler", watched)
+    detector = RankAD(ranker=RankSVM(dtype="float32"), random_state=0).fit(nominal)
     assert len(learned_from) == 1
     trained = np.delete(nominal, detector.calibration_indices_, axis=0)
     assert_array_equal(learned_from[0], trained)
@@ -540,7 +540,7 @@ def test_auto_takes_all_rows_up_to_its_number(nominal, monkeypatch):
     assert_array_equal(
         RankAD(random_state=0).fit(nominal).expansion_.centers, same.expansion_.centers
     )
-    monkeypatch.setattr("rankad.detector.rule_n_centers", lambda n_features: 40)
+    monkeypatch.setattr("rankad.tuning.center_rule.rule_n_centers", lambda n_features: 40)
     assert RankAD(random_state=0).fit(nominal).expansion_.n_centers == 40
 
 
@@ -563,13 +563,11 @@ def test_many_copies_of_few_rows_are_few_centers(rng):
 
 
 def test_cross_validation_uses_as_many_centers_as_the_fit(nominal):
-    detector = RankAD(
-        n_centers=20, C="cv", sigma="cv", Cs=[0.01, 1.0], sigmas=[0.5, 2.0], random_state=0
-    ).fit(nominal)
+    detector = RankAD(n_centers=20, C=[0.01, 1.0], sigma=[0.5, 2.0], random_state=0).fit(nominal)
     assert detector.expansion_.n_centers <= 20
-    everything = RankAD(
-        n_centers=None, C="cv", sigma="cv", Cs=[0.01, 1.0], sigmas=[0.5, 2.0], random_state=0
-    ).fit(nominal)
+    everything = RankAD(n_centers=None, C=[0.01, 1.0], sigma=[0.5, 2.0], random_state=0).fit(
+        nominal
+    )
     few, all_rows = (d.cv_results_["mean_test_score"] for d in (detector, everything))
     assert few.shape == (4,)
     assert (few != all_rows).all()
@@ -594,24 +592,25 @@ def test_one_center_is_enough_for_a_detector(nominal, new):
     assert detector.p_values(np.full((1, 3), 1e6))[0] == detector.reference_.smallest_alpha
 
 
-CV = {"C": "cv", "sigma": "cv", "Cs": [0.01, 1.0], "sigmas": [0.5, 2.0], "random_state": 0}
+CV = {"C": [0.01, 1.0], "sigma": [0.5, 2.0], "random_state": 0}
 
 
 def test_no_distances_among_more_rows_than_a_kernel_matrix_may_have(nominal, monkeypatch):
     # 180 rows in folds of 135, which could all be centers.
-    monkeypatch.setattr("rankad.detector.MAX_KERNEL_ROWS", 170)
+    monkeypatch.setattr("rankad.tuning.width_and_weight.MAX_KERNEL_ROWS", 170)
     monkeypatch.setattr(
-        "rankad.selection.cross_validation.distances_between",
+        "rankad.tuning.cross_validation.distances_between",
         lambda *_: pytest.fail("distances among all rows"),
     )
-    RankAD(n_centers=150, cv=4, **CV).fit(nominal)
+    RankAD(n_centers=150, ranker=RankSVM(cv=4), **CV).fit(nominal)
 
 
 def test_folds_with_as_many_rows_as_centers_and_with_more(nominal):
     rows = np.arange(180)
     splits = [(rows[:100], rows[100:]), (rows[:101], rows[101:])]
     mixed, everything = (
-        RankAD(n_centers=n, cv=splits, **CV).fit(nominal).cv_results_ for n in (100, None)
+        RankAD(n_centers=n, ranker=RankSVM(cv=splits), **CV).fit(nominal).cv_results_
+        for n in (100, None)
     )
     assert_allclose(mixed["split0_test_score"], everything["split0_test_score"], atol=5e-3)
     assert_allclose(mixed["split1_test_score"], everything["split1_test_score"], atol=5e-2)
@@ -632,7 +631,9 @@ def test_splits_can_be_lists_or_masks(n_centers, nominal):
     train = [*range(0, 180, 2)]
     held_out = np.ones(180, dtype=bool)
     held_out[train] = False
-    detector = RankAD(n_centers=n_centers, cv=[(train, held_out)], **CV).fit(nominal)
+    detector = RankAD(n_centers=n_centers, ranker=RankSVM(cv=[(train, held_out)]), **CV).fit(
+        nominal
+    )
     assert detector.cv_results_["mean_test_score"].max() > 0.7
 
 
@@ -640,8 +641,8 @@ def test_copies_without_distances_ask_for_sigma(rng):
     rows = np.repeat(rng.normal(size=(6, 2)), 30, axis=0)
     params = {"statistic": lambda X, reference=None: X[:, 0], "n_neighbors": 5, "random_state": 0}
     with pytest.raises(ValueError, match=r"mean neighbor distance is 0.*give sigma as a number"):
-        RankAD(sigma="cv", **params).fit(rows)
-    assert RankAD(sigma="cv", sigmas=[1.0, 2.0], **params).fit(rows).sigma_ in (1.0, 2.0)
+        RankAD(sigma="published", **params).fit(rows)
+    assert RankAD(sigma=[1.0, 2.0], **params).fit(rows).sigma_ in (1.0, 2.0)
     assert RankAD(sigma=1.0, **params).fit(rows).mean_neighbor_distance_ == 0.0
 
 
@@ -660,10 +661,10 @@ def test_ten_levels_follow_the_density_and_the_tail_does_not(rng):
     nominal, new = rng.normal(size=(1000, 2)), rng.normal(size=(500, 2))
     by_levels, by_tail = (
         spearmanr(
-            RankAD(n_levels=n_levels, random_state=0).fit(nominal).score_samples(new),
+            RankAD(pairs=pairs, random_state=0).fit(nominal).score_samples(new),
             -(new**2).sum(axis=1),
         )[0]
-        for n_levels in (10, "tail")
+        for pairs in (10, Pairs("tail"))
     )
     assert by_levels > 0.93
     assert by_levels > by_tail
@@ -671,7 +672,7 @@ def test_ten_levels_follow_the_density_and_the_tail_does_not(rng):
 
 def test_a_wider_margin_of_the_anchor_lifts_the_data(nominal):
     narrow, wide = (
-        RankAD(anchor_margin=margin, random_state=0).fit(nominal) for margin in (1.0, 8.0)
+        RankAD(anchor=(1.0, margin), random_state=0).fit(nominal) for margin in (1.0, 8.0)
     )
     assert np.median(wide.score_samples(nominal)) > 6.0
     spreads = [
@@ -708,15 +709,17 @@ def test_own_splits_are_of_all_rows_also_where_some_are_left_out(nominal, as_mas
     rows[5] = 99.0
     splits = list(KFold(4, shuffle=True, random_state=0).split(rows))
     given = [[np.isin(np.arange(240), part) for part in s] for s in splits] if as_masks else splits
-    params = {"calibration": "train", "C": "cv", "Cs": [0.01, 1.0], "random_state": 0}
-    own = RankAD(cv=given, **params).fit(rows)
+    params = {"calibration": "train", "C": [0.01, 1.0], "random_state": 0}
+    own = RankAD(ranker=RankSVM(cv=given), **params).fit(rows)
     assert own.n_outlying_ >= 1
     kept = np.delete(np.arange(240), 5)
     place = np.full(240, -1)
     place[kept] = np.arange(239)
     shifted = [[place[part][place[part] >= 0] for part in s] for s in splits]
     scaler = FunctionTransformer(StandardScaler().fit(rows).transform)
-    without = RankAD(cv=shifted, robust=False, scaler=scaler, **params).fit(rows[kept])
+    without = RankAD(ranker=RankSVM(cv=shifted), robust=False, scaler=scaler, **params).fit(
+        rows[kept]
+    )
     assert own.n_outlying_ == 1
     assert_allclose(
         own.cv_results_["mean_test_score"], without.cv_results_["mean_test_score"], rtol=1e-6
@@ -726,17 +729,17 @@ def test_own_splits_are_of_all_rows_also_where_some_are_left_out(nominal, as_mas
 def test_splits_of_rows_that_do_not_train_are_refused(nominal):
     rows = nominal.copy()
     rows[5:7] = 99.0
-    params = {"calibration": "train", "C": "cv", "Cs": [0.01, 1.0], "random_state": 0}
+    params = {"calibration": "train", "C": [0.01, 1.0], "random_state": 0}
     everything = np.arange(240)
     with pytest.raises(ValueError, match="rows that are not among the 180 that train"):
-        RankAD(cv=[(everything[:200], everything[200:])], C="cv", Cs=[0.1, 1.0]).fit(nominal)
+        RankAD(ranker=RankSVM(cv=[(everything[:200], everything[200:])]), C=[0.1, 1.0]).fit(nominal)
     left_out = (np.delete(everything, [5, 6]), [5, 6])
     with pytest.raises(ValueError, match="no split in which rows that train stand in both parts"):
-        RankAD(cv=[left_out], **params).fit(rows)
+        RankAD(ranker=RankSVM(cv=[left_out]), **params).fit(rows)
     halves = (everything[::2], everything[1::2])
     assert_array_equal(
-        RankAD(cv=[left_out, halves], **params).fit(rows).score_samples(nominal),
-        RankAD(cv=[halves], **params).fit(rows).score_samples(nominal),
+        RankAD(ranker=RankSVM(cv=[left_out, halves]), **params).fit(rows).score_samples(nominal),
+        RankAD(ranker=RankSVM(cv=[halves]), **params).fit(rows).score_samples(nominal),
     )
 
 
@@ -752,16 +755,16 @@ def test_parts_of_the_rows_have_neighbors_by_their_own_number():
     """With those of all rows, held-out folds would rank by the distance to nearly all others."""
     law = SMOOTH_LAWS["two gaussians 1"]
     train, new = law.sample(300, 0), law.sample(500, 1)
-    fitted = RankAD(C="cv", sigma="cv", random_state=0).fit(train)
+    fitted = RankAD(C="published", sigma="published", random_state=0).fit(train)
     order = spearmanr(fitted.score_samples(new), law.log_density(new)).statistic
     assert order > 0.85
 
 
 def test_robust_is_one_switch_for_what_stands_dirt(nominal, new):
     switched = RankAD(robust=True, random_state=0).fit(nominal)
-    spelled = RankAD(statistic="bagged_knn", anchor_margin=1.0, random_state=0).fit(nominal)
+    spelled = RankAD(statistic="bagged_knn", anchor=(1.0, 1.0), random_state=0).fit(nominal)
     assert_array_equal(switched.score_samples(new), spelled.score_samples(new))
-    chosen = {"statistic": "mean_knn", "anchor_margin": 8.0, "random_state": 0}
+    chosen = {"statistic": "mean_knn", "anchor": (1.0, 8.0), "random_state": 0}
     assert_array_equal(
         RankAD(robust=True, **chosen).fit(nominal).score_samples(new),
         RankAD(random_state=0).fit(nominal).score_samples(new),
@@ -769,7 +772,10 @@ def test_robust_is_one_switch_for_what_stands_dirt(nominal, new):
 
 
 def test_the_outward_step_is_the_expansions(nominal, new):
-    plain, moved = (RankAD(outward=outward, random_state=0).fit(nominal) for outward in (0.0, 4.0))
+    plain, moved = (
+        RankAD(ranker=RankSVM(outward=outward), random_state=0).fit(nominal)
+        for outward in (0.0, 4.0)
+    )
     unit = 0.6 * moved.mean_neighbor_distance_ / moved.sigma_  # three columns: sigma is wider
     assert_allclose(moved.expansion_.outward, 4.0 * unit**2)
     assert_array_equal(plain.expansion_.weights, moved.expansion_.weights)
@@ -782,21 +788,21 @@ def test_the_outward_step_is_the_expansions(nominal, new):
 
 def test_the_outward_step_needs_a_unit(rng):
     codes = rng.integers(0, 2, size=(200, 2)).astype(float)
-    detector = RankAD(statistic="bagged_knn", n_neighbors=5, sigma=1.0, outward=4.0)
+    detector = RankAD(statistic="bagged_knn", n_neighbors=5, sigma=1.0, ranker=RankSVM(outward=4.0))
     with pytest.raises(ValueError, match=r"outward=4.0 has no unit.*Raise n_neighbors"):
         detector.fit(codes)
 
 
 def test_the_outward_step_needs_an_anchor(nominal):
     with pytest.raises(ValueError, match=r"outward=4.0 needs an anchor.*Set anchor above 0"):
-        RankAD(outward=4.0, anchor=0.0).fit(nominal)
+        RankAD(ranker=RankSVM(outward=4.0), anchor=0.0).fit(nominal)
 
 
 def test_very_many_rows_train_by_a_sample_and_all_held_out_ones_calibrate(
     nominal, new, monkeypatch
 ):
-    monkeypatch.setattr("rankad.detector._LEAST_SAMPLE", 50)
-    monkeypatch.setattr("rankad.detector._ROWS_PER_CENTER", 4)
+    monkeypatch.setattr("rankad.tuning.training_rows._MIN_SAMPLE", 50)
+    monkeypatch.setattr("rankad.tuning.training_rows._ROWS_PER_CENTER", 4)
     detector = RankAD(n_centers=20, robust=False, random_state=0).fit(nominal)
     assert detector.neighbor_search_.n_rows == 80
     assert_allclose(detector.C_, 32 / 80)

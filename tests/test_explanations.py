@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
-from sklearn.ensemble import IsolationForest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankad import RankAD, explanations
-from rankad.baselines import KLPE
-from rankad.explanations import Explanation, Reason, explain
+from rankad.explanations import Explanation, Reason
 from rankad.kernels import FarField
+from rankad.options import RankSVM
 
 SETTINGS = {
     "standard": {},
@@ -32,7 +31,7 @@ SETTINGS = {
     "all centers": {"n_centers": None},
     "few centers": {"n_centers": 20},
     "pruned": {"sigma": 4.0},
-    "float32": {"dtype": "float32"},
+    "float32": {"ranker": RankSVM(dtype="float32")},
     "train": {"calibration": "train", "alpha": 0.1},
 }
 
@@ -92,7 +91,7 @@ def best_moves(detector, rows):
 @pytest.mark.parametrize("setting", IN_FLOAT64)
 def test_the_best_moves_are_those_found_by_scoring_every_candidate(setting):
     detector, rows = fitted(setting), near_and_far_rows()
-    explanation = explain(detector, rows)
+    explanation = detector.explain(rows)
     n_ties = 0
     for at, (gain, values, p_value) in best_moves(detector, rows).items():
         assert_allclose(explanation.gains[at], gain, rtol=1e-9, atol=1e-12)
@@ -119,7 +118,7 @@ def test_the_best_moves_follow_any_expansion(centered):
         centered=centered,
         far_field=FarField(radius=1.0, floor=3.0),
     )
-    explanation = explain(detector, rows)
+    explanation = detector.explain(rows)
     for at, (gain, values, _) in best_moves(detector, rows).items():
         assert_allclose(explanation.gains[at], gain, rtol=1e-9, atol=1e-12)
         assert np.isclose(explanation.best_values[at], values, rtol=1e-12, atol=0.0).any()
@@ -128,7 +127,7 @@ def test_the_best_moves_follow_any_expansion(centered):
 def test_kernels_that_are_all_nearly_one_keep_their_digits():
     detector, rows = copy(fitted("no anchor")), near_and_far_rows()
     change_expansion(detector, sigma=1e8)
-    explanation = explain(detector, rows)
+    explanation = detector.explain(rows)
     for at, (gain, _, _) in best_moves(detector, rows).items():
         assert_allclose(explanation.gains[at], gain, rtol=1e-6, atol=1e-28)
     assert 1e-20 < explanation.gains.max() < 1e-10
@@ -138,14 +137,14 @@ def test_the_best_moves_in_float32_gain_as_much_as_any():
     # Of the candidates, float32 does not tell all apart.
     detector, rows = fitted("float32"), near_and_far_rows()
     assert detector.expansion_.centers.dtype == np.float32
-    explanation = explain(detector, rows)
+    explanation = detector.explain(rows)
     for at, (gain, _, p_value) in best_moves(detector, rows).items():
         assert_allclose(explanation.gains[at], gain, rtol=1e-5, atol=1e-5)
         assert_allclose(explanation.p_values_after[at], p_value, atol=1.01 / 46)
 
 
 def test_scores_and_p_values_are_the_detectors():
-    explanation = explain(fitted(), near_and_far_rows())
+    explanation = fitted().explain(near_and_far_rows())
     assert_array_equal(explanation.values, near_and_far_rows())
     assert_array_equal(explanation.scores, fitted().score_samples(near_and_far_rows()))
     assert_array_equal(explanation.p_values, fitted().p_values(near_and_far_rows()))
@@ -153,7 +152,7 @@ def test_scores_and_p_values_are_the_detectors():
 
 def test_an_explanation_stays_when_the_rows_change():
     rows = near_and_far_rows().copy()
-    explanation = explain(fitted(), rows)
+    explanation = fitted().explain(rows)
     rows[:] = 0.0
     assert_array_equal(explanation.values, near_and_far_rows())
 
@@ -163,7 +162,7 @@ def test_the_settings_and_rows_are_of_every_kind():
     radius = detector.expansion_.far_field.radius
     is_far = distances_in_sigmas(detector, near_and_far_rows()) > radius
     assert 5 < is_far.sum() < 41
-    after = explain(detector, near_and_far_rows()).best_values
+    after = detector.explain(near_and_far_rows()).best_values
     assert (after != near_and_far_rows()).any(axis=1)[is_far].all()
     kinds = {
         (fitted(setting).expansion_.centered, fitted(setting).expansion_.far_field is None)
@@ -176,7 +175,7 @@ def test_the_settings_and_rows_are_of_every_kind():
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_gains_and_p_values_are_the_detectors_of_the_moved_row(setting):
     detector, rows = fitted(setting), near_and_far_rows()
-    explanation = explain(detector, rows)
+    explanation = detector.explain(rows)
     for f in range(3):
         moved = rows.copy()
         moved[:, f] = explanation.best_values[:, f]
@@ -189,9 +188,9 @@ def test_gains_and_p_values_are_the_detectors_of_the_moved_row(setting):
 def test_an_outward_step_is_known_to_gains_and_p_values_not_to_gradients(setting):
     detector, rows = copy(fitted(setting)), near_and_far_rows()
     change_expansion(detector, outward=0.0)
-    plain = explain(detector, rows)
+    plain = detector.explain(rows)
     change_expansion(detector, outward=0.5)
-    explanation, scorer = explain(detector, rows), detector.scorer_
+    explanation, scorer = detector.explain(rows), detector.scorer_
     assert_array_equal(explanation.scores, scorer(rows))
     assert_array_equal(explanation.p_values, scorer.p_values(rows))
     assert (explanation.scores < plain.scores).any()
@@ -218,7 +217,7 @@ def test_gradients_match_finite_differences(setting):
         assert (distances < far_field.radius).any()
         assert (distances > far_field.radius).any()
     steps = 1e-5 * detector.sigma_ * detector.expansion_.scale
-    gradients = explain(detector, rows).gradients
+    gradients = detector.explain(rows).gradients
     for f, step in enumerate(np.diag(steps)):
         rise = detector.score_samples(rows + step) - detector.score_samples(rows - step)
         expected = rise / (2.0 * step[f])
@@ -229,8 +228,8 @@ def test_gradients_match_finite_differences(setting):
 
 def test_gradients_of_float32_are_nearly_those_of_float64():
     rows = near_and_far_rows()
-    gradients = explain(fitted("float32"), rows).gradients
-    expected = explain(fitted(), rows).gradients
+    gradients = fitted("float32").explain(rows).gradients
+    expected = fitted().explain(rows).gradients
     assert_allclose(gradients, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -242,7 +241,7 @@ def test_the_nearest_rows_are_those_of_all_distances(setting, among_rows):
     scale = detector.expansion_.scale
     distances = cdist(rows / scale, pool / scale)
     nearest = np.argsort(distances, axis=1)[:, :4]
-    explanation = explain(detector, rows, rows=nominal_rows() if among_rows else None, n_nearest=4)
+    explanation = detector.explain(rows, rows=nominal_rows() if among_rows else None, n_nearest=4)
     assert_array_equal(explanation.nearest, nearest)
     assert_allclose(explanation.nearest_rows, pool[nearest])
     assert_allclose(
@@ -252,7 +251,7 @@ def test_the_nearest_rows_are_those_of_all_distances(setting, among_rows):
 
 def test_where_nominal_rows_are_fewer_than_asked_for_all_are_given():
     rows = near_and_far_rows()[:4]
-    explanation = explain(fitted(), rows, rows=nominal_rows()[:2])
+    explanation = fitted().explain(rows, rows=nominal_rows()[:2])
     assert_array_equal(np.sort(explanation.nearest), np.tile([0, 1], (4, 1)))
     assert explanation.nearest_rows.shape == (4, 2, 3)
 
@@ -263,7 +262,7 @@ def test_a_planted_anomaly_is_put_down_to_its_feature(feature):
     is_typical = detector.p_values(nominal_rows()) > 0.5
     rows = nominal_rows()[is_typical][:10].copy()
     rows[:, feature] += 10.0 * detector.expansion_.scale[feature]
-    explanation = explain(detector, rows)
+    explanation = detector.explain(rows)
     assert (explanation.p_values <= 0.05).all()
     assert_array_equal(explanation.gains.argmax(axis=1), feature)
     assert (explanation.p_values_after[:, feature] > 0.5).all()
@@ -276,7 +275,7 @@ def test_a_row_at_its_best_value_stays():
     detector = RankAD(random_state=0).fit(rows)
     centers = center_rows(detector)
     best = centers[[detector.score_samples(centers).argmax()]]
-    explanation = explain(detector, np.concatenate([best, best + 30.0]))
+    explanation = detector.explain(np.concatenate([best, best + 30.0]))
     assert_allclose(explanation.best_values, [best[0], best[0]])
     assert explanation.gains[0, 0] <= 1e-12 < explanation.gains[1, 0]
     assert explanation.p_values_after[1, 0] == explanation.p_values[0]
@@ -285,7 +284,7 @@ def test_a_row_at_its_best_value_stays():
 def test_where_nothing_gains_a_row_keeps_its_values():
     # Without a far field nothing is left of the kernel sum there, whichever feature moves.
     rows = np.full((1, 3), 1e6)
-    explanation = explain(fitted("no anchor, centers"), rows)
+    explanation = fitted("no anchor, centers").explain(rows)
     assert_array_equal(explanation.gains, np.zeros((1, 3)))
     assert_array_equal(explanation.best_values, rows)
     assert_array_equal(explanation.p_values_after, np.tile(explanation.p_values[:, None], 3))
@@ -296,7 +295,7 @@ def test_one_feature_very_far_out_does_not_hide_the_others():
     # Its squared distance, 1e32, has no digits left for those of the others.
     row = nominal_rows()[:1].copy()
     row[0, 1] = 1e17
-    explanation = explain(fitted(), row)
+    explanation = fitted().explain(row)
     gain, values, p_value = best_moves(fitted(), row)[0, 1]
     assert_allclose([explanation.best_values[0, 1]], values)
     assert explanation.gains[0, 1] == gain > 1e30
@@ -314,9 +313,9 @@ def assert_same(one, other, at=slice(None)):
 @pytest.mark.parametrize("n_entries", [1, 1000])
 def test_blocks_of_any_size_give_the_same(setting, n_entries, monkeypatch):
     detector, rows = fitted(setting), near_and_far_rows()[15:30]
-    in_one_block = explain(detector, rows)
+    in_one_block = detector.explain(rows)
     monkeypatch.setattr(explanations, "_BLOCK_ENTRIES", n_entries)
-    assert_same(in_one_block, explain(detector, rows))
+    assert_same(in_one_block, detector.explain(rows))
 
 
 def test_blocks_bound_the_memory(monkeypatch):
@@ -324,7 +323,7 @@ def test_blocks_bound_the_memory(monkeypatch):
     monkeypatch.setattr(explanations, "_BLOCK_ENTRIES", 2**14)
     tracemalloc.start()
     try:
-        explain(detector, rows)
+        detector.explain(rows)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -332,9 +331,9 @@ def test_blocks_bound_the_memory(monkeypatch):
 
 
 def test_a_row_is_explained_the_same_alone_and_in_a_batch():
-    batch = explain(fitted(), near_and_far_rows())
+    batch = fitted().explain(near_and_far_rows())
     for i in (0, 25, 45):
-        assert_same(batch, explain(fitted(), near_and_far_rows()[[i]]), at=[i])
+        assert_same(batch, fitted().explain(near_and_far_rows()[[i]]), at=[i])
 
 
 @pytest.mark.parametrize("setting", ["standard", "no anchor", "float32"])
@@ -344,7 +343,7 @@ def test_a_row_is_explained_the_same_alone_and_in_a_batch():
     )
 )
 def test_no_gain_is_negative_whatever_the_row(setting, rows):
-    explanation = explain(fitted(setting), rows)
+    explanation = fitted(setting).explain(rows)
     for name in ("gains", "best_values", "p_values_after", "gradients", "nearest_distances"):
         assert np.isfinite(getattr(explanation, name)).all(), name
     assert (explanation.gains >= 0.0).all()
@@ -359,11 +358,11 @@ def test_no_gain_is_negative_whatever_the_row(setting, rows):
 def test_names_are_those_of_the_data_frame():
     names = ["amount", "age", "load"]
     frame = pd.DataFrame(nominal_rows(), columns=names)
-    explanation = explain(RankAD(random_state=0).fit(frame), frame.iloc[:5], rows=frame)
+    explanation = RankAD(random_state=0).fit(frame).explain(frame.iloc[:5], rows=frame)
     assert explanation.feature_names == ("amount", "age", "load")
     assert_array_equal(explanation.nearest[:, 0], np.arange(5))
-    assert_same(explain(fitted(), nominal_rows()[:5], rows=nominal_rows()), explanation)
-    assert explain(fitted(), nominal_rows()[:1]).feature_names == ("x0", "x1", "x2")
+    assert_same(fitted().explain(nominal_rows()[:5], rows=nominal_rows()), explanation)
+    assert fitted().explain(nominal_rows()[:1]).feature_names == ("x0", "x1", "x2")
 
 
 def by_hand(n_rows=1, **replaced):
@@ -437,30 +436,25 @@ def test_bad_rows_are_refused_as_by_score_samples(rows):
         fitted().score_samples(rows)
     for arguments in ({"X": rows}, {"X": nominal_rows(), "rows": rows}):
         with pytest.raises(ValueError, match=r".") as of_explanation:
-            explain(fitted(), **arguments)
+            fitted().explain(**arguments)
         assert str(of_explanation.value) == str(of_scores.value)
 
 
-def test_what_is_not_a_fitted_rankad_is_refused():
-    rows = nominal_rows()
-    others = [IsolationForest().fit(rows), KLPE(random_state=0).fit(rows), RankAD, None]
-    for other in [*others, make_pipeline(StandardScaler(), RankAD())]:
-        with pytest.raises(TypeError, match="explain takes a fitted RankAD"):
-            explain(other, rows)
+def test_a_detector_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError, match="not fitted yet"):
-        explain(RankAD(), rows)
+        RankAD().explain(nominal_rows())
 
 
 def test_a_scaler_that_mixes_columns_is_refused_with_advice():
     detector = RankAD(scaler=make_pipeline(StandardScaler(), PCA(2)), random_state=0)
     detector.fit(nominal_rows())
     with pytest.raises(TypeError, match=r"(?s)PCA.*cannot be explained.*Fit with scaler='stand"):
-        explain(detector, nominal_rows())
+        detector.explain(nominal_rows())
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.5, None])
 def test_counts_are_at_least_one(count):
     with pytest.raises(ValueError, match="n_nearest must be an integer of at least 1; got"):
-        explain(fitted(), nominal_rows(), n_nearest=count)
+        fitted().explain(nominal_rows(), n_nearest=count)
     with pytest.raises(ValueError, match="n must be an integer of at least 1; got"):
         by_hand().top(0, n=count)

@@ -1,20 +1,80 @@
+"""What is public: the `__all__` of all modules, by name. What is not listed here is private."""
+
+import ast
 import subprocess
 import sys
-from importlib import import_module
+from pathlib import Path
 
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 import rankad
+from rankad import RankAD
+from rankad.options import Pairs, RankSVM
+
+SOURCE = Path(rankad.__file__).parent
+
+PUBLIC = {
+    "rankad": "Calibrated DriftMonitor OnlineDiscoveries RankAD Reweighted __version__ baselines "
+    "calibration datasets exceptions experimental explanations metrics options plots statistics",
+    "rankad.baselines": "AveragedKLPE BPKNNG KLPE MassAD",
+    "rankad.calibration": "Audit FalseAlarmBounds FalseAlarmsPerDay HeldOutScores ReferenceScores "
+    "density_ratio nominal_share reference_for_discoveries reference_needed true_alarm_share",
+    "rankad.datasets": "Dataset DatasetError Law law_anomalies laws load mulcross names "
+    "perpendicular_gaussians two_gaussians",
+    "rankad.exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
+    "rankad.experimental": "kernels preferences ranker solvers statistics tuning",
+    "rankad.explanations": "Explanation Reason",
+    "rankad.metrics": "auc average_precision excess_mass_curve mass_volume_curve partial_auc power",
+    "rankad.options": "Pairs RankSVM",
+    "rankad.plots": "DriftDisplay ExplanationDisplay FalseAlarmDisplay LevelSetDisplay "
+    "PValueDisplay TuningDisplay",
+    "rankad.reproduce": "Reproduction ReproductionError reproduce",
+    "rankad.statistics": "BaggedNeighborDistance DimensionAdaptedDistance EpsilonNeighborhood "
+    "GeodesicNeighborDistance HalvedNeighborDistance KernelDensity KthNeighborDistance "
+    "MeanNeighborDistance Statistic",
+}
+
+#: Most public names in all modules together; a new one needs a reason.
+MAX_NAMES = 80
+
+PARAMETERS = (
+    "alpha statistic n_neighbors n_centers pairs anchor C sigma ranker scaler robust calibration "
+    "calibration_size n_jobs random_state verbose"
+)
+MAX_PARAMETERS = 17
 
 
-def test_the_public_names_are_these():
-    names = (
-        "Calibrated KernelExpansion RankAD __version__ baselines calibration datasets exceptions "
-        "explain metrics plots statistics"
-    )
-    assert dir(rankad) == names.split()
-    for name in dir(rankad):
-        assert getattr(rankad, name) is not None
+def listed_names():
+    """Every `__all__` in the source, by module."""
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = ".".join(["rankad", *path.relative_to(SOURCE).with_suffix("").parts])
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+                found[module.removesuffix(".__init__")] = ast.literal_eval(node.value)
+    return found
+
+
+def test_the_public_names_are_these_and_no_others():
+    found = listed_names()
+    assert {module: sorted(names) for module, names in found.items()} == {
+        module: sorted(names.split()) for module, names in PUBLIC.items()
+    }
+    assert sum(map(len, found.values())) <= MAX_NAMES
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_there_and_described(module):
+    home = sys.modules.get(module) or __import__(module, fromlist=["*"])
+    assert home.__doc__
+    for name in PUBLIC[module].split():
+        public = getattr(home, name)
+        assert name == "__version__" or public.__doc__, f"{module}.{name}"
+
+
+def test_the_top_level_lists_its_names():
+    assert dir(rankad) == PUBLIC["rankad"].split()
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -22,13 +82,40 @@ def test_an_unknown_name_is_an_attribute_error():
         rankad.Rankad  # noqa: B018
 
 
-def test_the_parameters_are_these():
-    names = (
-        "alpha statistic n_neighbors n_levels min_rank_gap pair_weight loss anchor anchor_margin C "
-        "sigma Cs sigmas cv n_centers outward robust scaler calibration calibration_size dtype tol "
-        "max_iter n_jobs random_state verbose"
-    )
-    assert set(rankad.RankAD().get_params()) == set(names.split())
+def test_the_parameters_are_these_and_few():
+    parameters = RankAD().get_params(deep=False)
+    assert set(parameters) == set(PARAMETERS.split())
+    assert len(parameters) <= MAX_PARAMETERS
+
+
+def test_parameters_of_the_objects_are_reached_by_name():
+    detector = RankAD().set_params(pairs__levels=3, ranker__tol=1e-4)
+    assert (detector.pairs.levels, detector.ranker.tol) == (3, 1e-4)
+    detector.set_params(ranker__loss="hinge", alpha=0.1)
+    assert (detector.ranker.loss, detector.ranker.tol, detector.alpha) == ("hinge", 1e-4, 0.1)
+    assert detector.get_params()["pairs__levels"] == 3
+    assert RankAD(pairs=5).set_params(pairs__min_gap=0.1).pairs.levels == 5
+    again = RankAD(ranker=RankSVM(tol=1.0)).set_params(ranker=None, ranker__max_iter=7)
+    assert again.ranker.get_params() == RankSVM(max_iter=7).get_params()
+    with pytest.raises(ValueError, match="Invalid parameter 'levels' for estimator RankSVM"):
+        RankAD().set_params(ranker__levels=3)
+
+
+def test_a_grid_search_reaches_them(rng):
+    nominal = rng.normal(size=(120, 2))
+
+    def spread(detector, X, y=None):
+        return -float(detector.score_samples(X).std())
+
+    grid = {"pairs": [3, 10], "ranker__tol": [1e-3], "pairs__levels": [4], "C": [0.1]}
+    search = GridSearchCV(RankAD(random_state=0), grid, scoring=spread, cv=2).fit(nominal)
+    assert search.best_estimator_.pairs.levels == 4
+    assert search.best_estimator_.ranker.tol == 1e-3
+
+
+@pytest.mark.parametrize("made", [Pairs(), RankSVM()], ids=["pairs", "ranker"])
+def test_the_objects_are_scikit_learns(made):
+    assert type(made)(**made.get_params()).get_params() == made.get_params()
 
 
 def test_importing_the_package_imports_no_heavy_library():
@@ -37,44 +124,3 @@ def test_importing_the_package_imports_no_heavy_library():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert output.stdout.strip() == "set()"
-
-
-MODULES = {
-    "baselines": "AveragedKLPE BPKNNG KLPE MassAD",
-    "calibration": "Audit Betting CALIBRATIONS CALIBRATION_SIZE_CONSTRAINT CalibratedDetector "
-    "CrossFittedScores DriftMonitor FalseAlarmBounds FalseAlarmsPerDay "
-    "HeldOutScores "
-    "MixtureBetting OnlineDiscoveries OnlinePValues ReferenceScores Reweighted SimpleJumper "
-    "TrainingScores WeightedScores benjamini_hochberg clopper_pearson conditional_p_values "
-    "density_ratio false_alarm_band false_alarm_law level_for_budget nominal_share "
-    "reference_for_discoveries reference_needed safe_order theorem_6_bound true_alarm_share",
-    "datasets": "CorruptDatasetError Dataset DownloadError FURTHER_LAWS LAST_LAWS Law "
-    "MissingDatasetError NormalMixture SMOOTH_LAWS UnknownDatasetError cache_folder "
-    "law_anomalies load mulcross names "
-    "perpendicular_gaussians two_gaussians",
-    "exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
-    "explanations": "Explanation Reason explain",
-    "kernels": "CenterFeatures FarField KernelExpansion Pursuit center_distances distances_between "
-    "effective_rank gaussian_gram kmeans_centers mean_center_distance pursue",
-    "metrics": "auc average_precision excess_mass_curve mass_volume_curve pairwise_disagreement "
-    "partial_auc power",
-    "plots": "DriftDisplay ExplanationDisplay FalseAlarmDisplay LevelSetDisplay PValueDisplay "
-    "SelectionDisplay",
-    "preferences": "PairWeight PreferenceScheme Preferences level_preferences quantized_levels "
-    "rank_gap_preferences ranks require_pairs tail_levels",
-    "reproduce": "LEVELS Record RecordsError Reproduction ReproductionError Results TARGETS "
-    "output_folder read_records reproduce",
-    "selection": "CV_TOL CenterChoice CrossValidation PAPER_CS PAPER_RELATIVE_SIGMAS candidates "
-    "cross_validate paper_sigmas rule_C rule_n_centers rule_n_neighbors rule_sigma",
-    "solvers": "LOSSES Loss LossAt PairwiseHinge PairwiseSquaredHinge Solution Status minimize "
-    "minimize_along minimize_linear",
-    "statistics": "BaggedNeighborDistance DimensionAdaptedDistance EpsilonNeighborhood "
-    "GeodesicNeighborDistance HalvedNeighborDistance KernelDensity KthNeighborDistance "
-    "MeanNeighborDistance NeighborSearch STATISTICS Statistic named_statistic neighbor_distances "
-    "planned_search statistic_values",
-}
-
-
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_the_public_names_of_each_module_are_these(module):
-    assert sorted(import_module(f"rankad.{module}").__all__) == sorted(MODULES[module].split())

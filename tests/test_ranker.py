@@ -6,14 +6,14 @@ from rankad.exceptions import ConvergenceWarning
 from rankad.kernels import center_distances, kmeans_centers
 from rankad.metrics import pairwise_disagreement
 from rankad.preferences import level_preferences, quantized_levels
-from rankad.ranker import RankSVM, fit_ranker, pruned
+from rankad.ranker import RankProblem, fit_ranker, pruned
 from rankad.statistics import MeanNeighborDistance
 
 ANCHORS = pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
 
 
 def fit(points, levels, *, C, sigma, anchor=1.0, **params):
-    problem = RankSVM(anchor, **params)
+    problem = RankProblem(anchor, **params)
     return fit_ranker(points, level_preferences(levels), C=C, sigma=sigma, problem=problem)
 
 
@@ -91,7 +91,7 @@ def test_close_clusters_far_apart_lose_no_digits(rng):
 @ANCHORS
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_all_points_as_given_centers_give_the_same_ranker(anchor, loss, nominal, levels, rng):
-    preferences, problem = level_preferences(levels), RankSVM(anchor, loss=loss, tol=1e-9)
+    preferences, problem = level_preferences(levels), RankProblem(anchor, loss=loss, tol=1e-9)
     on_points, on_centers = (
         fit_ranker(nominal, preferences, C=0.1, sigma=1.5, problem=problem, centers=centers)
         for centers in (None, nominal)
@@ -112,7 +112,7 @@ def test_repeated_rows_are_one_center(nominal, levels, rng):
 
 def test_pruning_keeps_the_scores_within_its_certificate(nominal, levels, rng):
     ranker = fit(nominal, levels, C=1.0, sigma=20.0)
-    fewer, error_bound = pruned(ranker, RankSVM(), nominal)
+    fewer, error_bound = pruned(ranker, RankProblem(), nominal)
     assert fewer.n_centers <= ranker.expansion.n_centers / 4
     assert 0.0 < error_bound < 0.03 * ranker.solution.scores.std()
     points = 3.0 * rng.normal(size=(500, 3))
@@ -122,12 +122,12 @@ def test_pruning_keeps_the_scores_within_its_certificate(nominal, levels, rng):
 
 def test_narrow_kernels_are_not_pruned(nominal, levels):
     ranker = fit(nominal, levels, C=0.1, sigma=0.3)
-    assert pruned(ranker, RankSVM(), nominal) == (ranker.expansion, 0.0)
+    assert pruned(ranker, RankProblem(), nominal) == (ranker.expansion, 0.0)
 
 
 def test_the_papers_ranker_is_not_pruned(nominal, levels):
     ranker = fit(nominal, levels, C=100.0, sigma=1e6, anchor=0.0)
-    assert pruned(ranker, RankSVM(0.0), nominal) == (ranker.expansion, 0.0)
+    assert pruned(ranker, RankProblem(0.0), nominal) == (ranker.expansion, 0.0)
 
 
 @pytest.mark.parametrize("sigma", [2.0, 3.0, 5.0])
@@ -135,7 +135,7 @@ def test_pruning_moves_no_training_row_into_the_far_field(sigma, rng):
     points = np.concatenate([rng.normal(size=(300, 2)), rng.uniform(-40, 40, size=(6, 2))])
     levels = quantized_levels(MeanNeighborDistance(10)(points), 3)
     ranker = fit(points, levels, C=0.03, sigma=sigma)
-    fewer, error_bound = pruned(ranker, RankSVM(), points)
+    fewer, error_bound = pruned(ranker, RankProblem(), points)
     change = np.abs(fewer(points) - ranker.expansion(points)).max()
     assert change <= error_bound * (1.0 + 1e-6)
 
@@ -152,7 +152,7 @@ def test_pruning_leaves_no_row_behind_that_is_no_center(seed):
     levels = quantized_levels(MeanNeighborDistance(10)(points), 3)
     centers = kmeans_centers(bulk, 40, np.random.RandomState(0))
     ranker = fit_ranker(points, level_preferences(levels), C=1.0, sigma=sigma, centers=centers)
-    fewer, error_bound = pruned(ranker, RankSVM(), points)
+    fewer, error_bound = pruned(ranker, RankProblem(), points)
     reached = points[center_distances(points, centers) <= sigma * radius]
     assert len(bulk) < len(reached) < len(points)
     change = np.abs(fewer(reached) - ranker.expansion(reached)).max()

@@ -4,9 +4,9 @@ from numpy.testing import assert_array_equal
 from sklearn.preprocessing import FunctionTransformer
 
 from rankad import RankAD
-from rankad.calibration import HeldOutScores
+from rankad.calibration import TrainingScores
 from rankad.kernels import KernelExpansion
-from rankad.scorer import change_in_float32
+from rankad.models.scoring_function import change_in_float32
 
 
 def _within_ten(rows):
@@ -32,7 +32,7 @@ def test_the_change_in_float32_is_that_of_the_p_values(rng):
     # All kernels are nearly 1: float32 tells few of the scores apart.
     expansion = KernelExpansion(centers, weights, sigma=3e3)
     narrow = expansion.astype(np.float32)(points)
-    p, narrow_p = (HeldOutScores.of(s).p_values(s) for s in (expansion(points), narrow))
+    p, narrow_p = (TrainingScores.from_scores(s).p_values(s) for s in (expansion(points), narrow))
     change = change_in_float32(expansion, points)
     assert change == np.abs(p - narrow_p).max() > 0.01
     assert change_in_float32(KernelExpansion(centers, weights, sigma=1.0), points) < 0.01

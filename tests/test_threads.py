@@ -63,7 +63,7 @@ INTERRUPTED = """
     from rankad import RankAD
 
     rows = np.random.default_rng(0).normal(size=(1200, 4))
-    RankAD.as_published(Cs=[1.0], sigmas=[1.0]).fit(rows[:100])  # compile
+    RankAD.as_published(sigma=[1.0], C=[1.0]).fit(rows[:100])  # compile
     detector = RankAD.as_published(n_jobs=2, random_state=0)
     ready = threading.Timer(1.0, lambda: print("ready", flush=True))
     ready.start()

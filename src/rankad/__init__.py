@@ -16,38 +16,44 @@ if TYPE_CHECKING:
     from rankad import calibration as calibration
     from rankad import datasets as datasets
     from rankad import exceptions as exceptions
+    from rankad import experimental as experimental
+    from rankad import explanations as explanations
     from rankad import metrics as metrics
+    from rankad import options as options
     from rankad import plots as plots
     from rankad import statistics as statistics
     from rankad.calibrated import Calibrated as Calibrated
+    from rankad.calibration.online_discoveries import OnlineDiscoveries as OnlineDiscoveries
     from rankad.detector import RankAD as RankAD
-    from rankad.explanations import explain as explain
-    from rankad.kernels import KernelExpansion as KernelExpansion
+    from rankad.monitoring import DriftMonitor as DriftMonitor
+    from rankad.monitoring import Reweighted as Reweighted
 
 __version__ = "0.1.0"
 
 #: Public names and the modules they live in, imported when first used: ``import rankad`` is fast.
 _HOMES = {
     "Calibrated": "rankad.calibrated",
+    "DriftMonitor": "rankad.monitoring",
+    "OnlineDiscoveries": "rankad.calibration.online_discoveries",
     "RankAD": "rankad.detector",
-    "KernelExpansion": "rankad.kernels",
-    "explain": "rankad.explanations",
+    "Reweighted": "rankad.monitoring",
 }
-_MODULES = (
-    *("baselines", "calibration", "datasets", "exceptions", "metrics", "plots", "statistics"),
-)
 
 __all__ = [
     "Calibrated",
-    "KernelExpansion",
+    "DriftMonitor",
+    "OnlineDiscoveries",
     "RankAD",
+    "Reweighted",
     "__version__",
     "baselines",
     "calibration",
     "datasets",
     "exceptions",
-    "explain",
+    "experimental",
+    "explanations",
     "metrics",
+    "options",
     "plots",
     "statistics",
 ]
@@ -56,7 +62,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    if name in _MODULES:
+    if name in __all__:
         return import_module(f"rankad.{name}")
     raise AttributeError(f"module 'rankad' has no attribute {name!r}")
 

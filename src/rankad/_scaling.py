@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
-from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from rankad._borrowed import HasMethods, StrOptions
 from rankad._typing import FloatArray
 from rankad._validation import LARGEST_MAGNITUDE
 

@@ -35,6 +35,14 @@ def scoring_rows(estimator: Any, X: ArrayLike) -> FloatArray:
     return _numeric_rows(estimator, X, reset=False)
 
 
+def feature_names(estimator: Any) -> tuple[str, ...]:
+    """Those that an estimator has seen in ``fit``; without names, x0, x1 and so on."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return tuple(f"x{feature}" for feature in range(estimator.n_features_in_))
+    return tuple(str(name) for name in names)
+
+
 def _numeric_rows(estimator: Any, X: ArrayLike, **kwargs: Any) -> FloatArray:
     if hasattr(X, "collect"):
         raise TypeError(f"{type(X).__name__} is lazy; call its collect() first.")

@@ -15,19 +15,15 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from rankad._progress import progress_shown, track
+from rankad._progress import track
 from rankad._scaling import scaled, shift_and_scale
 from rankad._typing import FloatArray, IntArray
-from rankad._validation import scoring_rows
-from rankad.detector import RankAD
-from rankad.kernels import FarField
+from rankad.kernels import FarField, KernelExpansion
 from rankad.scorer import Scorer
 from rankad.statistics.neighbors import nearest_rows
 
-__all__ = ["Explanation", "Reason", "explain"]
+__all__ = ["Explanation", "Reason"]
 
 #: Numbers in one of the arrays at work, of which there are a few at a time.
 _BLOCK_ENTRIES = 2**20
@@ -57,7 +53,7 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why rows alarm, feature by feature, as `explain` found it.
+    """Why rows alarm, feature by feature, as `RankAD.explain` found it.
 
     Attributes
     ----------
@@ -125,66 +121,37 @@ class Explanation:
         return "; ".join([f"row {i}: p = {self.p_values[i]:.3g}", *parts])
 
 
-def explain(
-    detector: RankAD, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3
+def explained(
+    scorer: Scorer,
+    rows: FloatArray,
+    feature_names: tuple[str, ...],
+    *,
+    among: FloatArray | None = None,
+    n_nearest: int = 3,
+    n_jobs: int | None = None,
 ) -> Explanation:
-    """Explain the score of each row: which feature alone would have to be how, and what then.
+    """Explain the score of each row: see `RankAD.explain`, which has checked the rows.
 
-    A feature's nominal values are those of the centers of the detector's expansion. All of them are
-    tried by the closed form of the kernel sum; the best one of each feature is then scored by the
-    detector itself, with the outward step if its expansion has one, so that gains and p-values are
-    what it would say of the moved row.
-
-    Where no single feature brings the p-value up, the row is anomalous in several together; its
-    nearest nominal rows then tell more.
-
-    Parameters
-    ----------
-    detector : RankAD
-        Fitted, with a scaler that shifts and scales each column for itself: "standard", "robust",
-        None, a `StandardScaler` or a `RobustScaler`.
-    X : array-like of shape (n_samples, n_features)
-        Rows to explain.
-    rows : array-like of shape (n_rows, n_features), optional
-        Nominal rows, such as those of ``fit``, among which to look for the nearest; by default,
-        the centers of the expansion.
-    n_nearest : int, default=3
-        How many of them; all, where there are fewer.
-
-    Returns
-    -------
-    explanation : Explanation
-
-    Examples
-    --------
-    >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
-    >>> detector = RankAD(random_state=0).fit(nominal)
-    >>> explanation = explain(detector, [[0.0, 9.0, 0.0], [9.0, 9.0, 0.0]])
-    >>> explanation
-    row 0: p = 0.00794; x1 9 -> 0.241943 would give p = 0.96
-    row 1: p = 0.00794; no feature alone would raise p (the score rises most by x1 9 -> -0.0773451)
-    >>> explanation.top(0, n=1)[0].name
-    'x1'
+    Nearest rows are looked for ``among`` the rows given, or among the centers.
     """
-    kernel_sum = _KernelSum.of(detector, *_shift_and_scale(detector))
+    offset, scale = _shift_and_scale(scorer, rows.shape[1])
+    kernel_sum = _KernelSum.from_expansion(scorer.expansion, offset, scale)
     n_nearest = _require_count("n_nearest", n_nearest)
-    values = scoring_rows(detector, X).copy()  # X may change later
-    nominal = kernel_sum.center_rows if rows is None else scoring_rows(detector, rows)
-    scorer = detector.scorer_
-    scores = scorer(values, detector.n_jobs)
-    with progress_shown(detector.verbose):
-        best_values, gradients = _best_moves(kernel_sum, values)
-    moved_scores = _moved_scores(scorer, values, best_values, detector.n_jobs)
+    values = rows.copy()  # the caller's may change later
+    nominal = kernel_sum.center_rows if among is None else among
+    scores = scorer(values, n_jobs)
+    best_values, gradients = _best_moves(kernel_sum, values)
+    moved_scores = _moved_scores(scorer, values, best_values, n_jobs)
     scores_after = np.maximum(moved_scores, scores[:, None])  # staying is a choice, too
     gains = scores_after - scores[:, None]
     nearest, distances = nearest_rows(
-        scaled(detector.scaler_, nominal),
-        scaled(detector.scaler_, values),
+        scaled(scorer.scaler, nominal),
+        scaled(scorer.scaler, values),
         min(n_nearest, len(nominal)),
-        detector.n_jobs,
+        n_jobs,
     )
     return Explanation(
-        feature_names=feature_names(detector),
+        feature_names=feature_names,
         values=values,
         scores=scores,
         p_values=scorer.reference.p_values(scores),
@@ -216,8 +183,10 @@ class _KernelSum:
     far_field: FarField | None
 
     @classmethod
-    def of(cls, detector: RankAD, offset: FloatArray, scale: FloatArray) -> Self:
-        expansion = detector.expansion_
+    def from_expansion(
+        cls, expansion: KernelExpansion, offset: FloatArray, scale: FloatArray
+    ) -> Self:
+        """Arrays in the units of the rows, whose columns are shifted and scaled."""
         centers = expansion.centers.astype(np.float64)
         return cls(
             centers * scale + offset,
@@ -335,29 +304,16 @@ def _blocks(n: int, n_entries_each: int) -> list[slice]:
     return [slice(start, start + n_block) for start in range(0, n, n_block)]
 
 
-def _shift_and_scale(detector: RankAD) -> tuple[FloatArray, FloatArray]:
-    """How the detector scales columns, if it is one that can be explained."""
-    if not isinstance(detector, RankAD):
-        raise TypeError(
-            f"explain takes a fitted RankAD, whose score is a kernel sum; got {detector!r}."
-        )
-    check_is_fitted(detector, "reference_")
-    columns = shift_and_scale(detector.scaler_, detector.n_features_in_)
+def _shift_and_scale(scorer: Scorer, n_columns: int) -> tuple[FloatArray, FloatArray]:
+    """How the columns are scaled, if each is scaled for itself."""
+    columns = shift_and_scale(scorer.scaler, n_columns)
     if columns is None:
         raise TypeError(
-            f"The scaler {detector.scaler_} does more than shift and scale each column, so scores "
+            f"The scaler {scorer.scaler} does more than shift and scale each column, so scores "
             "cannot be explained column by column. Fit with scaler='standard', 'robust' or None; "
             "or transform the rows first, fit on what comes out, and explain that."
         )
     return columns
-
-
-def feature_names(detector: Any) -> tuple[str, ...]:
-    """Those that a detector has seen in ``fit``; without names, x0, x1 and so on."""
-    names = getattr(detector, "feature_names_in_", None)
-    if names is None:
-        return tuple(f"x{feature}" for feature in range(detector.n_features_in_))
-    return tuple(str(name) for name in names)
 
 
 def _require_count(name: str, count: Any) -> int:

@@ -23,7 +23,6 @@ __all__ = [
     "average_precision",
     "excess_mass_curve",
     "mass_volume_curve",
-    "pairwise_disagreement",
     "partial_auc",
     "power",
 ]

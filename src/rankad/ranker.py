@@ -1,4 +1,4 @@
-"""Preferences -> RankSVM -> kernel expansion: learning to rank, eq. (9)."""
+"""Preferences -> RankProblem -> kernel expansion: learning to rank, eq. (9)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from rankad._progress import logger
 from rankad._threads import one_thread_each
 from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
@@ -41,7 +42,7 @@ _PRUNING_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
-class RankSVM:
+class RankProblem:
     """The problem to solve for given preferences: its loss, and how tightly to solve it.
 
     ``anchor`` is the weight of the point at infinity, in units of all other pairs together, and
@@ -117,10 +118,10 @@ def fit_ranker(
     *,
     C: float,
     sigma: float,
-    problem: RankSVM | None = None,
+    problem: RankProblem | None = None,
     centers: FloatArray | None = None,
 ) -> Ranker:
-    """Learn g that ranks preferred points above the others: kernel RankSVM, eq. (9).
+    """Learn g that ranks preferred points above the others: kernel RankProblem, eq. (9).
 
     The kernels are centered at the points themselves, those in no active pair dropping out, or, at
     a cost linear in the number of points, at the given ``centers``.
@@ -134,7 +135,8 @@ def fit_ranker(
     >>> bool(np.all(np.diff(g) < 0))
     True
     """
-    problem = RankSVM() if problem is None else problem
+    logger.info("training the ranker at C=%.4g, sigma=%.4g", C, sigma)
+    problem = RankProblem() if problem is None else problem
     fit = _fit_on_points if centers is None else partial(_fit_on_centers, centers=centers)
     ranker = fit(points, preferences, C=C, sigma=sigma, problem=problem)
     solution = ranker.solution
@@ -149,7 +151,7 @@ def fit_ranker(
 
 
 def _fit_on_points(
-    points: FloatArray, preferences: Preferences, *, C: float, sigma: float, problem: RankSVM
+    points: FloatArray, preferences: Preferences, *, C: float, sigma: float, problem: RankProblem
 ) -> Ranker:
     gram = problem.gram(distances_between(points, points), sigma, overwrite=True)
     # Threads beside other busy processes wait for one another longer than a small product takes.
@@ -175,10 +177,10 @@ def _fit_on_centers(
     *,
     C: float,
     sigma: float,
-    problem: RankSVM,
+    problem: RankProblem,
     centers: FloatArray,
 ) -> Ranker:
-    features = CenterFeatures.of(centers, sigma)
+    features = CenterFeatures.from_centers(centers, sigma)
     solution = problem.solved_linear(preferences, features(points), C)
     weights = features.coefficients(solution.coefficients)
     expansion = KernelExpansion(
@@ -190,7 +192,9 @@ def _fit_on_centers(
     return Ranker(expansion, solution)
 
 
-def pruned(ranker: Ranker, problem: RankSVM, points: FloatArray) -> tuple[KernelExpansion, float]:
+def pruned(
+    ranker: Ranker, problem: RankProblem, points: FloatArray
+) -> tuple[KernelExpansion, float]:
     """The ranker's function with fewer centers, where its kernels are so wide that they overlap.
 
     Returned with a bound on how much the kernel sum changed at any point: at most 2% of the
@@ -200,15 +204,15 @@ def pruned(ranker: Ranker, problem: RankSVM, points: FloatArray) -> tuple[Kernel
     differences of nearly equal kernels, of which a plain sum keeps too few digits.
     """
     expansion = ranker.expansion
-    n_most = expansion.n_centers // 2
-    if expansion.far_field is None or n_most == 0:
+    n_max = expansion.n_centers // 2
+    if expansion.far_field is None or n_max == 0:
         return expansion, 0.0
     distances = distances_between(expansion.centers, expansion.centers)
     gram = gaussian_gram(distances, expansion.sigma)
-    if effective_rank(gram) > n_most / 2:
+    if effective_rank(gram) > n_max / 2:
         return expansion, 0.0
     tolerance = _PRUNING_TOLERANCE * float(ranker.solution.scores.std())
-    found = pursue(gram, expansion.weights, tolerance=tolerance, n_most=n_most)
+    found = pursue(gram, expansion.weights, tolerance=tolerance, n_max=n_max)
     if found is None:
         return expansion, 0.0
     to_picked = distances[:, found.picked].min(axis=1) / expansion.sigma

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from rankad._scaling import scaled, transformed
+from rankad._scaling import transformed
 from rankad._typing import FloatArray
-from rankad.calibration import HeldOutScores, ReferenceScores
+from rankad.calibration import ReferenceScores
 from rankad.kernels import KernelExpansion
+from rankad.models.learned_ranker import expansion_scores, takes_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,28 +69,3 @@ class Scorer:
             n_at_most = self.expansion.rank(row, self.reference.scores)
             return self.reference.p_value(n_at_most) if n_at_most >= 0 else np.nan
         return float(self.p_values(np.asarray(row)[None])[0])
-
-
-def takes_rows(expansion: KernelExpansion) -> bool:
-    """Whether the expansion scales the columns itself, as it can where that is shift and scale."""
-    return expansion.offset is not None
-
-
-def expansion_scores(
-    expansion: KernelExpansion, scaler: Any, rows: FloatArray, n_jobs: int | None
-) -> FloatArray:
-    """Scores of rows as ``fit`` took them: float64, whatever the expansion's arithmetic."""
-    columns = rows if takes_rows(expansion) else scaled(scaler, rows)
-    return expansion(columns, n_jobs).astype(np.float64, copy=False)
-
-
-def change_in_float32(expansion: KernelExpansion, points: FloatArray) -> float:
-    """The most that float32 would move the p-value of any of the points, each among all."""
-    scores = expansion(points)
-    try:
-        narrow_scores = expansion.astype(np.float32)(points)
-    except ValueError:  # float32 cannot hold the coordinates
-        return 1.0
-    p = HeldOutScores.of(scores).p_values(scores)
-    narrow_p = HeldOutScores.of(narrow_scores).p_values(narrow_scores)
-    return float(np.abs(p - narrow_p).max())

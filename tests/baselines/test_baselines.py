@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC, OneClassSVM
 import oracles
 from rankad import Calibrated, metrics
 from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, MassAD
-from rankad.baselines.mass import MassOfColumn, level_masses
+from rankad.models.mass import MassOfColumn, level_masses
 from rankad.statistics import MeanNeighborDistance
 
 
@@ -82,14 +82,14 @@ def test_level_one_mass_has_the_published_closed_form(rng):
 
 
 def test_mass_is_a_step_function_that_ends_half_a_gap_outside():
-    mass = MassOfColumn.of(np.array([0.0, 1.0, 3.0, 3.0]), column=1, level=1)
+    mass = MassOfColumn.from_values(np.array([0.0, 1.0, 3.0, 3.0]), column=1, level=1)
     assert_allclose(mass.borders, [-0.5, 0.5, 2.0, 4.0])
     rows = np.c_[np.zeros(7), [-0.6, -0.5, 0.4, 1.9, 2.1, 4.0, 4.1]]
     assert_allclose(mass(rows), [0, 5 / 3, 5 / 3, 7 / 3, 7 / 3, 7 / 3, 0])
 
 
 def test_a_constant_column_has_all_its_mass_in_one_place():
-    mass = MassOfColumn.of(np.full(5, 2.0), column=0, level=1)
+    mass = MassOfColumn.from_values(np.full(5, 2.0), column=0, level=1)
     assert_array_equal(mass(np.array([[1.9], [2.0], [2.1]])), [0.0, 5.0, 0.0])
 
 

@@ -81,7 +81,7 @@ def test_known_values():
 
 def test_many_scores_take_no_simulation(monkeypatch):
     monkeypatch.setattr(bands, "_n_outside", None)
-    n = bands.MOST_SIMULATED + 1
+    n = bands.MAX_SIMULATED + 1
     assert_allclose(false_alarm_band(n, 0.95), false_alarm_band(n, 0.95, "combined"))
 
 

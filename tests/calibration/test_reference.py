@@ -19,16 +19,16 @@ alphas = st.floats(0.001, 0.999) | st.fractions(0, 1, max_denominator=60).map(fl
 @KINDS
 @given(scores, scores)
 def test_p_values_match_the_count(kind, reference, new):
-    p = kind.of(reference).p_values(new)
+    p = kind.from_scores(reference).p_values(new)
     assert_allclose(p, [oracles.p_value(score, reference, kind.n_extra) for score in new])
     assert (p <= 1.0).all()
-    assert (p >= kind.of(reference).smallest_alpha).all()
+    assert (p >= kind.from_scores(reference).smallest_alpha).all()
 
 
 @KINDS
 @given(scores, scores, alphas)
 def test_below_the_threshold_is_exactly_p_at_most_alpha(kind, reference, new, alpha):
-    calibrated = kind.of(reference)
+    calibrated = kind.from_scores(reference)
     new = np.concatenate([new, reference])
     is_alarm = new < calibrated.threshold(alpha)
     assert_array_equal(is_alarm, calibrated.p_values(new) <= alpha)
@@ -37,12 +37,12 @@ def test_below_the_threshold_is_exactly_p_at_most_alpha(kind, reference, new, al
 @KINDS
 @given(scores, scores)
 def test_p_values_rise_with_the_score(kind, reference, new):
-    assert (np.diff(kind.of(reference).p_values(np.sort(new))) >= 0).all()
+    assert (np.diff(kind.from_scores(reference).p_values(np.sort(new))) >= 0).all()
 
 
 @given(scores)
 def test_held_out_p_values_are_never_zero(reference):
-    calibrated = HeldOutScores.of(reference)
+    calibrated = HeldOutScores.from_scores(reference)
     assert calibrated.p_values(np.array([-1e9]))[0] == 1 / (len(reference) + 1)
     assert calibrated.threshold(0.999 / (len(reference) + 1)) == -np.inf
     assert calibrated.threshold(1 / (len(reference) + 1)) == reference.min()
@@ -50,22 +50,24 @@ def test_held_out_p_values_are_never_zero(reference):
 
 def test_the_threshold_is_the_documented_order_statistic(rng):
     reference = rng.normal(size=199)
-    assert HeldOutScores.of(reference).threshold(0.05) == np.sort(reference)[10 - 1]
-    assert HeldOutScores.of(reference[:99]).threshold(0.29) == np.sort(reference[:99])[29 - 1]
-    assert TrainingScores.of(reference).threshold(0.05) == np.sort(reference)[9]
+    assert HeldOutScores.from_scores(reference).threshold(0.05) == np.sort(reference)[10 - 1]
+    assert (
+        HeldOutScores.from_scores(reference[:99]).threshold(0.29) == np.sort(reference[:99])[29 - 1]
+    )
+    assert TrainingScores.from_scores(reference).threshold(0.05) == np.sort(reference)[9]
 
 
 @KINDS
 def test_nan_is_never_a_p_value(kind):
     with pytest.raises(ValueError, match="must not be NaN"):
-        kind.of(np.array([1.0, np.nan]))
+        kind.from_scores(np.array([1.0, np.nan]))
     with pytest.raises(ValueError, match="A score is NaN"):
-        kind.of(np.array([1.0])).p_values(np.array([np.nan]))
+        kind.from_scores(np.array([1.0])).p_values(np.array([np.nan]))
 
 
 def test_each_kind_says_what_it_guarantees():
     kinds = (HeldOutScores, TrainingScores, CrossFittedScores)
-    assert [repr(kind.of(np.zeros(3))) for kind in kinds] == [
+    assert [repr(kind.from_scores(np.zeros(3))) for kind in kinds] == [
         "HeldOutScores(3 scores, guarantee: exact)",
         "TrainingScores(3 scores, guarantee: none)",
         "CrossFittedScores(3 scores, guarantee: empirical)",
@@ -73,22 +75,22 @@ def test_each_kind_says_what_it_guarantees():
 
 
 def test_more_held_out_scores_extend_the_reference():
-    extended = HeldOutScores.of(np.array([3.0, 1.0])).extended(np.array([2.0]))
+    extended = HeldOutScores.from_scores(np.array([3.0, 1.0])).extended(np.array([2.0]))
     assert_array_equal(extended.scores, [1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("kind", [TrainingScores, CrossFittedScores])
 def test_held_out_scores_replace_those_that_are_not(kind):
-    replaced = kind.of(np.array([3.0, 1.0])).extended(np.array([2.0]))
+    replaced = kind.from_scores(np.array([3.0, 1.0])).extended(np.array([2.0]))
     assert isinstance(replaced, HeldOutScores)
     assert_array_equal(replaced.scores, [2.0])
 
 
 def thin(monkeypatch, most, exact):
-    monkeypatch.setattr("rankad.calibration.reference.MOST_SCORES", most)
+    monkeypatch.setattr("rankad.calibration.reference.MAX_SCORES", most)
     monkeypatch.setattr(
         "rankad.calibration.reference.thinned",
-        lambda scores, counts: thinned(scores, counts, most=most, exact=exact),
+        lambda scores, counts: thinned(scores, counts, max_size=most, exact=exact),
     )
 
 
@@ -96,7 +98,7 @@ def thin(monkeypatch, most, exact):
 def test_millions_of_scores_keep_their_lower_tail_and_stay_valid(monkeypatch, rng, step):
     thin(monkeypatch, most=1_000, exact=400)
     everything = rng.normal(size=20_000)
-    exact, kept = HeldOutScores(np.sort(everything)), HeldOutScores.of(everything[:500])
+    exact, kept = HeldOutScores(np.sort(everything)), HeldOutScores.from_scores(everything[:500])
     for start in range(500, 20_000, step):
         kept = kept.extended(everything[start : start + step])
         assert len(kept.scores) <= 1_000
@@ -128,20 +130,23 @@ def test_one_row_has_the_same_p_value_alone_where_scores_are_thinned(monkeypatch
 def test_of_many_scores_at_once_no_more_are_kept(monkeypatch, rng):
     thin(monkeypatch, most=1_000, exact=400)
     scores = rng.normal(size=5_000)
-    for reference in (HeldOutScores.of(scores), TrainingScores.of(scores[:9]).extended(scores)):
+    for reference in (
+        HeldOutScores.from_scores(scores),
+        TrainingScores.from_scores(scores[:9]).extended(scores),
+    ):
         assert len(reference.scores) <= 1_000
         assert reference.size == 5_000
 
 
 def test_ties_are_noticed_at_the_threshold():
-    reference = HeldOutScores.of(np.array([0.0, 1.0, 1.0, 2.0, 3.0]))
+    reference = HeldOutScores.from_scores(np.array([0.0, 1.0, 1.0, 2.0, 3.0]))
     assert [reference.is_tied(order) for order in range(1, 6)] == [False, True, True, False, False]
     grouped = HeldOutScores(np.array([0.0, 1.0]), np.array([1, 4]))
     assert [grouped.is_tied(order) for order in (1, 2)] == [False, True]
 
 
 def test_ten_million_scores_resolve_a_millionth(rng):
-    reference = HeldOutScores.of(rng.normal(size=1_000))
+    reference = HeldOutScores.from_scores(rng.normal(size=1_000))
     lowest = []
     for _ in range(10):
         new = rng.normal(size=1_000_000)

@@ -12,6 +12,7 @@ from sklearn.svm import OneClassSVM
 
 from rankad import Calibrated, RankAD
 from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, MassAD
+from rankad.options import Pairs, RankSVM
 from rankad.statistics import STATISTICS, KthNeighborDistance
 
 
@@ -28,16 +29,16 @@ CASES = [
     Case("RankAD", RankAD()),
     Case("RankAD few centers", RankAD(n_centers=8)),
     Case("RankAD all rows", RankAD(n_centers=None)),
-    Case("RankAD float32", RankAD(n_centers=8, sigma=3.0, dtype="float32")),
+    Case("RankAD float32", RankAD(n_centers=8, sigma=3.0, ranker=RankSVM(dtype="float32"))),
     Case("RankAD as published", RankAD.as_published(), finds_far_points=False),
     # At the rule's narrow sigma every training row outscores the rows left out, so none alarms,
     # and scikit-learn's check that some training rows do would fail.
     Case("RankAD cross", RankAD(calibration="cross", sigma=3.0)),
-    Case("RankAD hinge", RankAD(loss="hinge")),
-    Case("RankAD rank gap", RankAD(min_rank_gap=0.2)),
-    Case("RankAD three levels", RankAD(n_levels=3)),
-    Case("RankAD every rank", RankAD(n_levels=None)),
-    Case("RankAD pair weights", RankAD(n_levels=5, pair_weight=operator.sub)),
+    Case("RankAD hinge", RankAD(ranker=RankSVM(loss="hinge"))),
+    Case("RankAD rank gap", RankAD(pairs=Pairs(min_gap=0.2))),
+    Case("RankAD three levels", RankAD(pairs=3)),
+    Case("RankAD every rank", RankAD(pairs=Pairs(None))),
+    Case("RankAD pair weights", RankAD(pairs=Pairs(5, weight=operator.sub))),
     Case("RankAD statistic instance", RankAD(statistic=KthNeighborDistance(4))),
     *(
         Case(f"RankAD {name}", RankAD(statistic=name))

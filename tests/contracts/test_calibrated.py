@@ -94,8 +94,8 @@ def test_anomalies_get_smaller_p_values(detector, rng):
 @CALIBRATIONS
 def test_every_calibration_is_offered_and_extended_alike(case, calibration, kind, rng):
     detector = clone(case.detector).set_params(calibration=calibration, random_state=0)
-    if hasattr(detector, "Cs") and detector.C == "cv":
-        detector.set_params(Cs=[0.1, 1.0], sigmas=[0.5, 1.0, 2.0])
+    if case.name == "RankAD as published":
+        detector.set_params(C=[0.1, 1.0], sigma=[0.5, 1.0, 2.0])
     nominal, more = rng.normal(size=(120, 2)), rng.normal(size=(50, 2))
     detector.fit(nominal)
     assert isinstance(detector.reference_, kind)
@@ -125,14 +125,14 @@ def test_a_failed_fit_leaves_the_detector_as_it_was(case, rng, monkeypatch):
     detector = clone(case.detector).set_params(random_state=0)
     nominal = rng.normal(size=(120, 2))
     # It fails after everything has been learned, while the reference is made.
-    monkeypatch.setattr(ReferenceScores, "of", classmethod(_refuse))
+    monkeypatch.setattr(ReferenceScores, "from_scores", classmethod(_refuse))
     with pytest.raises(RuntimeError, match="no reference"):
         detector.fit(nominal)
     with pytest.raises(NotFittedError):
         detector.p_values(nominal)
     monkeypatch.undo()
     p = detector.fit(nominal).p_values(nominal)
-    monkeypatch.setattr(ReferenceScores, "of", classmethod(_refuse))
+    monkeypatch.setattr(ReferenceScores, "from_scores", classmethod(_refuse))
     with pytest.raises(RuntimeError, match="no reference"):
         detector.fit(rng.normal(size=(90, 2)))
     assert_array_equal(detector.p_values(nominal), p)

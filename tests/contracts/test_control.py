@@ -145,7 +145,7 @@ def test_one_reference_and_equal_scores_have_defined_answers(rng):
     assert_allclose(one.p_values([[0.0, 0.0], [99.0, 99.0]])[1], 0.5)
     bounds = one.false_alarm_bounds(0.6)
     assert (bounds.mean, bounds.n_reference) == (0.5, 1)
-    one.reference_ = type(one.reference_).of(np.zeros(99))
+    one.reference_ = type(one.reference_).from_scores(np.zeros(99))
     assert one.false_alarm_bounds(0.05).limit == pytest.approx(beta(5, 95).ppf(0.95))
     # All references tie: a row of the same score has p = 1, one below has the least.
     assert_allclose(one.reference_.p_values(np.array([0.0, -1.0])), [1.0, 0.01])
@@ -189,20 +189,20 @@ def test_alpha_near_one_alarms_on_everything_below_the_highest(rng):
 
 
 def test_thinned_references_answer_everything_and_survive_pickling(monkeypatch, rng):
-    monkeypatch.setattr("rankad.calibration.reference.MOST_SCORES", 300)
+    monkeypatch.setattr("rankad.calibration.reference.MAX_SCORES", 300)
     monkeypatch.setattr(
         "rankad.calibration.reference.thinned",
-        lambda scores, counts: thinned(scores, counts, most=300, exact=150),
+        lambda scores, counts: thinned(scores, counts, max_size=300, exact=150),
     )
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
     more = rng.normal(size=(3_000, 2))
     exact = pickle.loads(pickle.dumps(detector))
     monkeypatch.undo()
     exact.calibrate(more)
-    monkeypatch.setattr("rankad.calibration.reference.MOST_SCORES", 300)
+    monkeypatch.setattr("rankad.calibration.reference.MAX_SCORES", 300)
     monkeypatch.setattr(
         "rankad.calibration.reference.thinned",
-        lambda scores, counts: thinned(scores, counts, most=300, exact=150),
+        lambda scores, counts: thinned(scores, counts, max_size=300, exact=150),
     )
     detector.calibrate(more)
     detector = pickle.loads(pickle.dumps(detector))

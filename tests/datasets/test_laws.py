@@ -7,8 +7,9 @@ from scipy.linalg import toeplitz
 from scipy.special import gamma as gamma_function
 from scipy.stats import multivariate_normal, multivariate_t, norm
 
+from rankad import datasets
 from rankad.datasets import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
-from rankad.datasets.laws import Graph, Linear, Product, Ring, StudentT
+from rankad.datasets.law import Graph, Linear, Product, Ring, StudentT
 
 CATALOG = {**SMOOTH_LAWS, **FURTHER_LAWS, **LAST_LAWS}
 KINDS = ("uniform", "blurred", "cluster")
@@ -326,3 +327,10 @@ def test_a_cluster_is_tight_and_in_a_thin_place():
 def test_anomalies_refuse_what_they_cannot_make(arguments, message):
     with pytest.raises(ValueError, match=message):
         law_anomalies(SMOOTH_LAWS["gauss 2"], **{"kind": "uniform", "n": 5, **arguments})
+
+
+def test_laws_come_in_groups():
+    assert datasets.laws() == SMOOTH_LAWS
+    assert len(datasets.laws("further")) == 13
+    with pytest.raises(ValueError, match="group must be one of smooth, further, last"):
+        datasets.laws("large")

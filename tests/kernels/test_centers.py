@@ -35,11 +35,11 @@ def test_few_distinct_rows_are_the_centers_themselves(rng, seed):
 
 
 def test_centers_of_many_rows_come_from_a_sample_and_are_reproducible(rng, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.centers._LEAST_SAMPLE", 100)
+    monkeypatch.setattr("rankad.kernels.centers._MIN_SAMPLE", 100)
     points = rng.normal(size=(5000, 2))
     one, other = (kmeans_centers(points, 4, np.random.RandomState(3)) for _ in range(2))
     assert_array_equal(one, other)
-    monkeypatch.setattr("rankad.kernels.centers._LEAST_SAMPLE", 5000)
+    monkeypatch.setattr("rankad.kernels.centers._MIN_SAMPLE", 5000)
     assert np.abs(one - kmeans_centers(points, 4, np.random.RandomState(3))).max() > 1e-6
 
 
@@ -55,7 +55,7 @@ def test_the_mean_center_distance_is_the_obvious_one(rng, seed):
 def test_features_are_orthonormal_coordinates(sigma, rng, monkeypatch):
     monkeypatch.setattr("rankad.kernels.centers._BLOCK_ENTRIES", 100)
     centers, points = rng.normal(size=(40, 3)), rng.normal(size=(90, 3))
-    features = CenterFeatures.of(centers, sigma)
+    features = CenterFeatures.from_centers(centers, sigma)
     w = rng.normal(size=features.basis.shape[1])
     a = features.coefficients(w)
     gram = gaussian_gram(distances_between(centers, centers), sigma)
@@ -70,7 +70,7 @@ def test_pursuit_finds_a_sum_that_has_few_centers(rng):
     weights = np.zeros(60)
     weights[[3, 17, 40]] = [1.0, -2.0, 0.5]
     gram = gaussian_gram(distances_between(centers, centers), 0.2)
-    found = pursue(gram, weights, tolerance=1e-6, n_most=30)
+    found = pursue(gram, weights, tolerance=1e-6, n_max=30)
     assert sorted(found.picked) == [3, 17, 40]
     assert_allclose(found.weights, weights[found.picked])
 
@@ -79,7 +79,7 @@ def test_pursuit_finds_a_sum_that_has_few_centers(rng):
 def test_pursuit_certifies_the_change_of_every_score(sigma, rng):
     centers, weights = rng.normal(size=(200, 3)), rng.normal(size=200)
     gram = gaussian_gram(distances_between(centers, centers), sigma)
-    found = pursue(gram, weights, tolerance=1e-2, n_most=150)
+    found = pursue(gram, weights, tolerance=1e-2, n_max=150)
     assert len(found.picked) < 150
     assert found.error_bound <= 2e-2
     to_points = gaussian_gram(distances_between(5.0 * rng.normal(size=(500, 3)), centers), sigma)
@@ -95,8 +95,8 @@ def test_pursuit_gives_up_where_too_many_centers_are_needed(rng):
     centers = rng.normal(size=(50, 5))
     gram = gaussian_gram(distances_between(centers, centers), 0.1)
     assert effective_rank(gram) > 49
-    assert pursue(gram, rng.normal(size=50), tolerance=1e-3, n_most=25) is None
-    assert pursue(np.ones((5, 5)), np.ones(5), tolerance=1e-3, n_most=2).picked.size == 1
+    assert pursue(gram, rng.normal(size=50), tolerance=1e-3, n_max=25) is None
+    assert pursue(np.ones((5, 5)), np.ones(5), tolerance=1e-3, n_max=2).picked.size == 1
 
 
 @pytest.mark.parametrize("n_centers", [5, 100], ids=["by k-means", "all distinct rows"])
@@ -107,5 +107,7 @@ def test_centers_are_float64_whatever_the_rows(n_centers, rng, seed):
 
 def test_features_of_float32_centers_are_those_of_float64(rng):
     centers, points = rng.normal(size=(20, 3)).astype(np.float32), rng.normal(size=(9, 3))
-    narrow, wide = (CenterFeatures.of(c, 1.0) for c in (centers, centers.astype(np.float64)))
+    narrow, wide = (
+        CenterFeatures.from_centers(c, 1.0) for c in (centers, centers.astype(np.float64))
+    )
     assert_array_equal(narrow(points), wide(points))

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from rankad import KernelExpansion
-from rankad.kernels import FarField
+from rankad.kernels import FarField, KernelExpansion
 from rankad.kernels.fused import rank_of
 
 

@@ -7,9 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from rankad.calibration.drift import DriftMonitor
 
 from rankad import RankAD, datasets
-from rankad.calibration.drift import DriftMonitor
 from rankad.plots import (
     DriftDisplay,
     ExplanationDisplay,

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-
 from rankad.calibration.drift import DriftMonitor
+
 from rankad.plots import DriftDisplay
 
 

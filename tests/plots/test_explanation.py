@@ -3,7 +3,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from matplotlib.colors import to_hex
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from rankad import RankAD
@@ -21,10 +21,13 @@ def tick_labels(display):
     return [label.get_text() for label in display.ax_.get_yticklabels()]
 
 
-def test_bars_are_the_gains_most_first_from_the_top(explanation):
+def test_bars_reach_from_the_p_value_to_what_it_would_be_most_gain_first(explanation):
     display = ExplanationDisplay.from_explanation(explanation, row=1)
-    widths = [bar.get_width() for bar in display.bars_]
-    assert_array_equal(widths, np.sort(explanation.gains[1])[::-1])
+    before = explanation.p_values[1]
+    after = explanation.p_values_after[1][np.argsort(-explanation.gains[1], kind="stable")]
+    assert_array_equal([bar.get_x() for bar in display.bars_], before)
+    assert_allclose([bar.get_width() for bar in display.bars_], after - before)
+    assert_array_equal(display.before_.get_xdata(), before)
     bottom, top = display.ax_.get_ylim()
     assert bottom > top
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 import oracles
 from rankad.exceptions import NoPairsError
+from rankad.options import Pairs
 from rankad.preferences import (
-    PreferenceScheme,
     level_preferences,
     quantized_levels,
     rank_gap_preferences,
@@ -49,26 +49,26 @@ def test_rank_gap_pairs_are_those_of_sufficiently_different_ranks(statistic, gap
 @given(statistics)
 def test_without_levels_every_distinct_rank_is_its_own(statistic):
     expected = dict.fromkeys(oracles.pairs(statistic), 1.0)
-    assert oracles.pair_weights(PreferenceScheme(n_levels=None)(statistic)) == expected
+    assert oracles.pair_weights(Pairs(None)(statistic)) == expected
 
 
-@pytest.mark.parametrize("scheme", [PreferenceScheme(None), PreferenceScheme(min_rank_gap=0.1)])
-def test_all_pairs_fit_into_blocks_of_n_log_n_members(scheme, rng):
+@pytest.mark.parametrize("pairs", [Pairs(None), Pairs(min_gap=0.1)])
+def test_all_pairs_fit_into_blocks_of_n_log_n_members(pairs, rng):
     n = 4096
-    preferences = scheme(rng.permutation(n).astype(float))
-    n_pairs = n * (n - 1) / 2 if scheme.n_levels is None else (0.9 * n) ** 2 / 2
+    preferences = pairs(rng.permutation(n).astype(float))
+    n_pairs = n * (n - 1) / 2 if pairs.levels is None else (0.9 * n) ** 2 / 2
     assert preferences.total_weight == pytest.approx(n_pairs, rel=1e-3)
     assert preferences.upper.points.size <= n * np.log2(n)
     assert preferences.lower.points.size <= n * np.log2(n)
 
 
-def test_the_default_prefers_all_points_to_the_tail(rng):
-    assert PreferenceScheme()(rng.permutation(200)).total_weight == 20 * 180
+def test_all_points_are_preferred_to_the_tail(rng):
+    assert Pairs("tail")(rng.permutation(200)).total_weight == 20 * 180
 
 
 def test_weights_need_more_than_the_tail():
-    with pytest.raises(ValueError, match="Set n_levels to a number"):
-        PreferenceScheme(pair_weight=lambda a, b: 1.0)
+    with pytest.raises(ValueError, match="Set levels to a number"):
+        Pairs("tail", weight=lambda a, b: 1.0).validate()
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
@@ -90,8 +90,8 @@ def test_no_pairs_says_that_ties_filled_one_level():
 
 
 def test_weights_need_levels_and_few_of_them(rng):
-    with pytest.raises(ValueError, match="with min_rank_gap there are none"):
-        PreferenceScheme(min_rank_gap=0.2, pair_weight=lambda a, b: 1.0)
-    scheme = PreferenceScheme(n_levels=None, pair_weight=lambda a, b: 1.0)
+    with pytest.raises(ValueError, match="with min_gap there are no levels"):
+        Pairs(min_gap=0.2, weight=lambda a, b: 1.0).validate()
+    pairs = Pairs(None, weight=lambda a, b: 1.0)
     with pytest.raises(ValueError, match="at most 100; got 150"):
-        scheme(rng.normal(size=150))
+        pairs(rng.normal(size=150))

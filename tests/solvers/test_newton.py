@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from rankad.kernels import distances_between, gaussian_gram
-from rankad.preferences import PreferenceScheme, level_preferences, quantized_levels
+from rankad.options import Pairs
+from rankad.preferences import level_preferences, quantized_levels
 from rankad.solvers import (
     PairwiseHinge,
     PairwiseSquaredHinge,
@@ -142,7 +143,7 @@ def test_the_optimum_is_reached_with_a_wide_margin_of_the_anchor(make_loss, opti
     assert abs(solution.objective - optimum) <= 1e-5 * optimum
 
 
-@pytest.mark.parametrize("scheme", [PreferenceScheme(None), PreferenceScheme(min_rank_gap=0.2)])
+@pytest.mark.parametrize("scheme", [Pairs(None), Pairs(min_gap=0.2)])
 def test_other_schemes_are_solved(scheme, rng):
     points = rng.normal(size=(150, 2))
     statistic = MeanNeighborDistance(5)(points)

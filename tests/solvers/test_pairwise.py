@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from rankad.preferences import PreferenceScheme, level_preferences, rank_gap_preferences
+from rankad.options import Pairs
+from rankad.preferences import level_preferences, rank_gap_preferences
 from rankad.solvers import PairwiseHinge, PairwiseSquaredHinge
 
 WIDTH = 0.3
@@ -25,7 +26,7 @@ schemes = st.sampled_from(
     [
         level_preferences,
         lambda levels: level_preferences(levels, weight=lambda a, b: a + 0.5 * b),
-        lambda levels: PreferenceScheme(n_levels=None)(levels),
+        lambda levels: Pairs(None)(levels),
         lambda levels: rank_gap_preferences(levels, 0.3),
     ]
 )

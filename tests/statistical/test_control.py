@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import binom
 
 from rankad import RankAD
-from rankad.calibration import DriftMonitor, OnlineDiscoveries, false_alarm_band
+from rankad.calibration import OnlineDiscoveries, false_alarm_band
+from rankad.monitoring import DriftMonitor
 
 pytestmark = pytest.mark.slow
 
@@ -140,10 +141,8 @@ def test_with_confidence_the_level_holds_on_real_sets(real_repeats):
 @pytest.mark.data
 @pytest.mark.parametrize("betting", ["jumper", "mixture"])
 def test_streams_without_drift_seldom_alarm_on_real_sets(real_repeats, betting):
-    alarm_level, n_alarms = 0.1, 0
+    alpha, n_alarms = 0.1, 0
     for seed, (detector, fresh) in enumerate(real_repeats):
-        monitor = DriftMonitor(
-            detector, betting=betting, alarm_level=alarm_level, random_state=seed
-        )
+        monitor = DriftMonitor(detector, betting=betting, alpha=alpha, random_state=seed)
         n_alarms += monitor.update_many(detector.score_samples(fresh))
-    assert n_alarms <= most_failures(alarm_level, len(real_repeats))
+    assert n_alarms <= most_failures(alpha, len(real_repeats))

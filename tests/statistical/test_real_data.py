@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rankad import RankAD
+from rankad.options import RankSVM
 from rankad.reproduce.experiment import Task
 from rankad.reproduce.records import Key
 from rankad.reproduce.runner import measured
@@ -60,7 +61,7 @@ def test_a_far_point_gets_the_smallest_p_value_at_every_sigma(name, dtype, rng):
     far = np.concatenate([directions, axes, -axes])
     distance = RankAD(random_state=0).fit(split.train).mean_neighbor_distance_
     for power in (-10, -4, -1, 0, 2, 6, 10):
-        detector = RankAD(sigma=2.0**power * distance, dtype=dtype, random_state=0)
+        detector = RankAD(sigma=2.0**power * distance, ranker=RankSVM(dtype=dtype), random_state=0)
         detector.fit(split.train)
         # float32 too where the detector thought better of it: order holds in any arithmetic.
         scorer = detector.expansion_.astype(dtype)

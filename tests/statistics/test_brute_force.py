@@ -160,7 +160,7 @@ def test_many_candidates_go_through_the_finer_screen(rng):
 @CLOUDS
 def test_bounds_hold(cloud, dtype, rng):
     rows = cloud(rng)
-    screen = _Screen.of(rows, 10, dtype)
+    screen = _Screen.from_rows(rows, 10, dtype)
     coefficients, offsets = screen.coefficients(rows)
     lower = (coefficients @ screen.factors)[:, : len(rows)].astype(float)
     slack = screen.slack.ravel()[: len(rows)].astype(float)

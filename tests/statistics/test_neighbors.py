@@ -35,11 +35,11 @@ def test_distances_match_the_obvious_loop(n_features, method, n_neighbors, rng):
 
 
 @SEARCHES
-@pytest.mark.parametrize("n_reference", [1, 31, 300])
-def test_distances_to_a_reference_match_the_obvious_loop(n_features, method, n_reference, rng):
+@pytest.mark.parametrize("n_searched", [1, 31, 300])
+def test_distances_to_a_reference_match_the_obvious_loop(n_features, method, n_searched, rng):
     points = rng.normal(size=(20, n_features))
-    reference = rng.normal(size=(n_reference, n_features))
-    n_neighbors = min(5, n_reference)
+    reference = rng.normal(size=(n_searched, n_features))
+    n_neighbors = min(5, n_searched)
     with searching_by(method):
         distances = neighbor_distances(points, n_neighbors, reference)
     assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors, reference))
@@ -64,10 +64,10 @@ def test_many_neighbors_match_the_obvious_loop(n_features, method, n_neighbors, 
     points = distinct[rng.permutation(np.arange(350) % n_distinct)]
     with searching_by(method):
         distances = neighbor_distances(points, n_neighbors)
-        to_reference = neighbor_distances(points[:30] + 0.1, n_neighbors, points)
+        to_points = neighbor_distances(points[:30] + 0.1, n_neighbors, points)
     assert_allclose(distances, oracles.neighbor_distances(points, n_neighbors), atol=1e-14)
     expected = oracles.neighbor_distances(points[:30] + 0.1, n_neighbors, points)
-    assert_allclose(to_reference, expected)
+    assert_allclose(to_points, expected)
 
 
 @SEARCHES

@@ -24,7 +24,7 @@ from rankad.statistics.search import planned_all_pairs
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_features", "method", "n_reference"),
+    ("n_rows", "n_features", "method", "n_searched"),
     [
         (2, 1, "brute force", 2),
         (1_000, 2, "k-d tree", 1_000),
@@ -37,8 +37,8 @@ from rankad.statistics.search import planned_all_pairs
         (10_000, 5_000, "brute force", 10_000),
     ],
 )
-def test_the_plan_goes_by_rows_and_columns(n_rows, n_features, method, n_reference):
-    assert planned_search(n_rows, n_features) == NeighborSearch(method, n_rows, n_reference)
+def test_the_plan_goes_by_rows_and_columns(n_rows, n_features, method, n_searched):
+    assert planned_search(n_rows, n_features) == NeighborSearch(method, n_rows, n_searched)
 
 
 def default_neighbors(n_rows, n_features):
@@ -46,7 +46,7 @@ def default_neighbors(n_rows, n_features):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_features", "n_neighbors", "method", "n_reference", "n_sought"),
+    ("n_rows", "n_features", "n_neighbors", "method", "n_searched", "n_sought"),
     [
         (1_500, 1, 347, "k-d tree", 1_500, 347),
         (20_000, 2, 737, "k-d tree", 20_000, 737),
@@ -63,10 +63,10 @@ def default_neighbors(n_rows, n_features):
     ],
 )
 def test_many_neighbors_are_sought_in_proportion_to_the_rows_searched(
-    n_rows, n_features, n_neighbors, method, n_reference, n_sought
+    n_rows, n_features, n_neighbors, method, n_searched, n_sought
 ):
     plan = planned_search(n_rows, n_features, n_neighbors=n_neighbors)
-    assert plan == NeighborSearch(method, n_rows, n_reference, n_neighbors)
+    assert plan == NeighborSearch(method, n_rows, n_searched, n_neighbors)
     assert plan.n_sought == n_sought
 
 
@@ -78,12 +78,12 @@ def test_many_neighbors_are_sought_in_proportion_to_the_rows_searched(
 )
 def test_plans_keep_to_their_bounds(n_rows, n_features, n_neighbors, n_searches):
     plan = planned_search(n_rows, n_features, n_searches, n_neighbors)
-    assert min(50, n_rows) <= plan.n_reference <= n_rows
+    assert min(50, n_rows) <= plan.n_searched <= n_rows
     assert min(n_neighbors, 5) <= plan.n_sought <= n_neighbors
-    assert plan.among_all or plan.n_reference >= min(10_000, n_rows * 50 // n_neighbors)
+    assert plan.among_all or plan.n_searched >= min(10_000, n_rows * 50 // n_neighbors)
     assert plan.n_sought * n_searches * n_rows <= max(2.1e7, 51 * n_searches * n_rows)
-    if plan.method == "brute force" and n_rows > 10_000 and plan.n_reference > 10_000:
-        assert n_searches * n_rows * plan.n_reference * (n_features + 14) <= 3e11
+    if plan.method == "brute force" and n_rows > 10_000 and plan.n_searched > 10_000:
+        assert n_searches * n_rows * plan.n_searched * (n_features + 14) <= 3e11
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 4, 7, 10])
@@ -103,7 +103,7 @@ def test_with_more_rows_a_plan_never_turns_back(n_features):
     ]
     among_all = [plan.among_all for plan in plans]
     assert among_all == sorted(among_all, reverse=True)
-    assert all(plan.n_reference == 10_000 for plan in plans if not plan.among_all)
+    assert all(plan.n_searched == 10_000 for plan in plans if not plan.among_all)
 
 
 def test_plans_say_what_they_are():
@@ -125,7 +125,7 @@ def test_more_neighbors_than_rows_are_all_there_are(rng):
 def test_all_pairs_are_planned_with_many_neighbors_too():
     assert planned_all_pairs(20_000, 737).among_all
     assert planned_all_pairs(20_000, 2_000).n_sought == 1_000
-    assert planned_all_pairs(750_000, 8_255).n_reference == 4_543
+    assert planned_all_pairs(750_000, 8_255).n_searched == 4_543
 
 
 def test_geodesic_neighbors_are_fewer_the_more_edges_lead_to_them():
@@ -145,7 +145,7 @@ def test_edges_are_fewer_in_proportion_to_neighbors():
 def test_halvings_are_planned_as_that_many_searches_of_halves():
     halved = named_statistic("halved_knn", n_neighbors=5)
     assert halved.planned_search(1_500, 3) == NeighborSearch("brute force", 1_500, 1_500, 5)
-    assert halved.planned_search(100_000, 10).n_reference == 10_000
+    assert halved.planned_search(100_000, 10).n_searched == 10_000
     once = HalvedNeighborDistance(n_halvings=0)
     assert once.planned_search(1_500, 3) == planned_search(1_500, 3)
 
@@ -160,8 +160,8 @@ def test_copies_do_not_change_the_method(rng, monkeypatch):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Plans that sample 60 rows where there are more."""
-    monkeypatch.setattr("rankad.statistics.search.REFERENCE_ROWS", 60)
-    for limit in ("_MOST_TREE_COST", "_MOST_BRUTE_FORCE_COST", "_MOST_ROWS_FOR_ALL_PAIRS"):
+    monkeypatch.setattr("rankad.statistics.search.SAMPLE_ROWS", 60)
+    for limit in ("_MAX_TREE_COST", "_MAX_BRUTE_FORCE_COST", "_MAX_ROWS_FOR_ALL_PAIRS"):
         monkeypatch.setattr(f"rankad.statistics.search.{limit}", 60)
 
 
@@ -198,7 +198,7 @@ def test_every_statistic_is_sampled_alike(name, n_neighbors, n_sought, rng):
     points = rng.normal(size=(200, 3))
     statistic = named_statistic(name, n_neighbors=n_neighbors, random_state=1)
     search = statistic.planned_search(*points.shape)
-    assert (search.n_reference, search.n_sought) == (60, n_sought)
+    assert (search.n_searched, search.n_sought) == (60, n_sought)
     sample = sampled_rows(search, 1)
     values = statistic(points)
     of_fewer = named_statistic(name, n_neighbors=n_sought, random_state=1)
@@ -213,9 +213,9 @@ def test_fewer_of_fewer_rows_measure_the_same_distances(name, rng, monkeypatch):
     points = rng.normal(size=(3_000, 2))
     statistic = named_statistic(name, n_neighbors=300, random_state=0)
     among_all = statistic._values(points, None)
-    monkeypatch.setattr("rankad.statistics.search._MOST_NEIGHBORS", 0)
+    monkeypatch.setattr("rankad.statistics.search._MAX_NEIGHBORS", 0)
     search = statistic.planned_search(3_000, 2)
-    assert (search.n_reference, search.n_sought) == (500, 50)
+    assert (search.n_searched, search.n_sought) == (500, 50)
     values = statistic(points)
     assert values.mean() == pytest.approx(among_all.mean(), rel=0.03)
     assert spearmanr(values, among_all).statistic > 0.97
@@ -233,7 +233,7 @@ def test_the_sample_is_drawn_by_the_random_state(rng):
 def test_a_detector_among_a_sample_is_reproducible_and_says_so(rng):
     rows = rng.normal(size=(200, 3))
     first, again = (RankAD(random_state=5).fit(rows) for _ in range(2))
-    assert first.neighbor_search_.n_reference == 60
+    assert first.neighbor_search_.n_searched == 60
     assert_array_equal(first.score_samples(rows), again.score_samples(rows))
 
 

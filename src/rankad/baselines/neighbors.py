@@ -3,46 +3,36 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
+from rankad._borrowed import Interval
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
 from rankad._typing import FloatArray
 from rankad._warnings import warn_user
-from rankad.calibration import (
-    CALIBRATION_SIZE_CONSTRAINT,
-    CALIBRATIONS,
-    CalibratedDetector,
-)
+from rankad.models import StatisticAmong
 from rankad.statistics import (
     HalvedNeighborDistance,
     KthNeighborDistance,
     Statistic,
-    neighbor_distances,
+    SummedNeighborDistance,
 )
-from rankad.statistics.among_sample import SampledStatistic
-from rankad.statistics.neighbors import available_neighbors, row_means
 
 #: Constraints of the parameters that all detectors of this module have.
 _COMMON_CONSTRAINTS: dict[str, list[Any]] = {
-    "alpha": [Interval(Real, 0, 1, closed="neither")],
+    **COMMON_CONSTRAINTS,
     "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     "scaler": SCALER_CONSTRAINT,
-    "calibration": [StrOptions(set(CALIBRATIONS))],
-    "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
     "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
 }
 
 
-class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc]
+class StatisticDetector(BaseDetector):
     """A detector whose score *is* a statistic, of new rows among the training rows.
 
     With ``calibration="train"`` the reference is the statistic of each training row among the
@@ -58,11 +48,10 @@ class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc
     def _statistic(self, rng: np.random.RandomState) -> Statistic:
         """The statistic that scores."""
 
-    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    @validated_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Keep nominal rows to measure among, and calibrate; ``y`` is ignored."""
-        fitted, _ = self._calibrated(X, self._learn)
-        return self._become(fitted)
+        return self._fit(X, self._learn)
 
     @property
     def scaler_(self) -> Any:
@@ -82,9 +71,7 @@ class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self, "reference_")
         return self._model.statistic
 
-    def _learn(
-        self, rows: FloatArray, rng: np.random.RandomState, like: StatisticAmong | None
-    ) -> StatisticAmong:
+    def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> StatisticAmong:
         if self.n_neighbors >= len(rows):
             warn_user(
                 f"n_neighbors={self.n_neighbors} lowered to {len(rows) - 1}: "
@@ -92,23 +79,6 @@ class StatisticDetector(CalibratedDetector, BaseEstimator):  # type: ignore[misc
             )
         scaler = fitted_scaler(self.scaler, rows)
         return StatisticAmong(scaler, scaled(scaler, rows), self._statistic(rng))
-
-
-@dataclass(frozen=True, eq=False)
-class StatisticAmong:
-    """A statistic of rows among the scaled points that it was learned from."""
-
-    scaler: Any
-    points: FloatArray
-    statistic: Statistic
-
-    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
-        """Statistic of each row; its own threads seek the neighbors."""
-        return self.statistic(scaled(self.scaler, rows), self.points)
-
-    def training_scores(self, rows: FloatArray) -> FloatArray:
-        """Statistic of each point among the others."""
-        return self.statistic(self.points)
 
 
 class KLPE(StatisticDetector):
@@ -224,28 +194,6 @@ class AveragedKLPE(KLPE):
             random_state=rng.randint(2**31 - 1),
             nearest=self.nearest,
         )
-
-
-@dataclass(frozen=True)
-class SummedNeighborDistance(SampledStatistic):
-    """``G(x) = -sum_{l = k-s+1}^{k} D_(l)(x)^gamma``, BP-KNNG's statistic.
-
-    >>> SummedNeighborDistance(2, n_summed=2, power=2.0)(np.array([[0.0], [1.0], [3.0]]))
-    array([-10.,  -5., -13.])
-    """
-
-    n_neighbors: int = 10
-    n_summed: int = 10
-    power: float = 1.0
-    n_jobs: int | None = None
-    random_state: int | None = 0
-
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        distances = neighbor_distances(points, n_neighbors, reference, self.n_jobs)
-        with np.errstate(over="ignore"):
-            powers = distances[:, -self.n_summed :] ** self.power
-        return np.asarray(-row_means(powers) * powers.shape[1])
 
 
 class BPKNNG(KLPE):

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, gammaln
 
 from rankad._typing import FloatArray, IntArray
-from rankad.calibration.bounds import clopper_pearson, require_probability
+from rankad.calibration.bounds import rate_interval, require_probability
 
 #: Samples by which the band "monte_carlo" is tuned, and how sure of them it has to be.
 _N_SAMPLES = 10_000
@@ -26,14 +26,14 @@ _CERTAINTY = 0.99
 
 #: Levels that are tried for it, and uniform numbers that are held at once.
 _N_LEVELS = 21
-_MOST_NUMBERS = 1_000_000
+_MAX_NUMBERS = 1_000_000
 
 #: With fewer scores there is no asymptotic band; with more "auto" takes no simulation.
-_LEAST_ASYMPTOTIC = 16
-MOST_SIMULATED = 2_000
+_MIN_ASYMPTOTIC = 16
+MAX_SIMULATED = 2_000
 
 #: Orders of the band "grid" are so far apart, as a ratio less 1; the nearer the more there are.
-_GRID_STEP, _LEAST_GRID_STEP = 0.02, 0.001
+_GRID_STEP, _MIN_GRID_STEP = 0.02, 0.001
 
 #: Of delta, for Simes' band and "dkw" in "combined"; the rest is for "grid", which hardly widens
 #: where it has less.
@@ -67,7 +67,7 @@ def dkw_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 
 def asymptotic_band(orders: IntArray, n: int, delta: float) -> FloatArray:
     """Band by the law of the iterated logarithm: tight in the middle, exact only for large n."""
-    if n < _LEAST_ASYMPTOTIC:
+    if n < _MIN_ASYMPTOTIC:
         return np.ones(len(orders))
     loglog = log(log(n))
     width = -log(-log(1.0 - delta)) + 2.0 * loglog + 0.5 * log(loglog) - 0.5 * log(pi)
@@ -84,7 +84,7 @@ def grid_band(orders: IntArray, n: int, delta: float) -> FloatArray:
     >>> grid_band(np.array([10_000, 50_000]), 1_000_000, 0.05).round(4)
     array([0.0104, 0.051 ])
     """
-    step = max(_GRID_STEP * min(1.0, sqrt(1e4 / n)), _LEAST_GRID_STEP)
+    step = max(_GRID_STEP * min(1.0, sqrt(1e4 / n)), _MIN_GRID_STEP)
     n_grid = int(np.ceil(log(n) / log1p(step))) + 1
     grid = np.unique(np.ceil(np.geomspace(1, n, n_grid)).astype(np.int64))
     limits = betaincinv(grid, n + 1 - grid, 1.0 - delta / len(grid))
@@ -116,12 +116,12 @@ def monte_carlo_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 
 @lru_cache(maxsize=128)
 def _tuned_level(n: int, delta: float) -> float | None:
-    if n < _LEAST_ASYMPTOTIC:
+    if n < _MIN_ASYMPTOTIC:
         return None
     levels = [float(level) for level in np.linspace(delta, delta / 2.0, _N_LEVELS)]
     bands = [_lower_band(np.arange(1, n + 1), n, level) for level in levels]
     for level, n_outside in zip(levels, _n_outside(bands, n), strict=True):
-        if clopper_pearson(n_outside, _N_SAMPLES, 2.0 * _CERTAINTY - 1.0)[1] <= delta:
+        if rate_interval(n_outside, _N_SAMPLES, 2.0 * _CERTAINTY - 1.0)[1] <= delta:
             return level
     return None
 
@@ -135,7 +135,7 @@ def _n_outside(bands: Sequence[FloatArray], n: int) -> list[int]:
     rng = np.random.default_rng(0)
     n_left, n_outside = _N_SAMPLES, [0] * len(bands)
     while n_left > 0:
-        n_now = min(n_left, max(_MOST_NUMBERS // n, 1))
+        n_now = min(n_left, max(_MAX_NUMBERS // n, 1))
         # Sums of exponential variables, over the last, are uniform order statistics: no sorting.
         sums = np.cumsum(rng.standard_exponential((n_now, n + 1)), axis=1)
         sample = sums[:, :-1] / sums[:, -1:]
@@ -190,7 +190,7 @@ def false_alarm_band(
     if method not in ("auto", *BANDS):
         raise ValueError(f"method must be one of auto, {', '.join(BANDS)}; got {method!r}.")
     if method == "auto":
-        method = "monte_carlo" if n_reference <= MOST_SIMULATED else "combined"
+        method = "monte_carlo" if n_reference <= MAX_SIMULATED else "combined"
     asked = np.arange(1, n_reference + 1) if orders is None else np.asarray(orders, dtype=np.int64)
     if not ((asked >= 1) & (asked <= n_reference)).all():
         raise ValueError(f"orders must lie between 1 and n_reference={n_reference}.")

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, log
 from numbers import Real
 from typing import Any, Self
 
 from scipy.special import betainc
-from scipy.stats import beta, betabinom
+from scipy.stats import beta, betabinom, binomtest
 
 from rankad.calibration.reference import order_of
 
@@ -94,25 +93,25 @@ def reference_needed(alpha: float, confidence: float | None = None, share: float
     if confidence is None:
         if share > 0.0:
             raise ValueError("A share of the level needs a confidence: without one all is used.")
-        return _least(lambda n: order_of(alpha, n) >= 1, 1)
+        return _smallest_number(lambda n: order_of(alpha, n) >= 1, 1)
     require_probability("confidence", confidence)
 
     def uses_the_share(order: int) -> bool:
-        return order >= share * alpha * (_least_reference(order, alpha, confidence) + 1)
+        return order >= share * alpha * (_min_reference(order, alpha, confidence) + 1)
 
     # What is used of the level does not quite rise with the order: the first that does is sought.
-    most = _least(uses_the_share, 1)
-    order = next(order for order in range(1, most + 1) if uses_the_share(order))
-    return _least_reference(order, alpha, confidence)
+    max_order = _smallest_number(uses_the_share, 1)
+    order = next(order for order in range(1, max_order + 1) if uses_the_share(order))
+    return _min_reference(order, alpha, confidence)
 
 
-def _least_reference(order: int, alpha: float, confidence: float) -> int:
+def _min_reference(order: int, alpha: float, confidence: float) -> int:
     """The fewest reference scores whose j-th is safe at the level.
 
     Beta(j, n + 1 - j) is at most alpha exactly as often as n events of probability alpha happen j
     times.
     """
-    return _least(
+    return _smallest_number(
         lambda n: (
             order <= order_of(alpha, n) and bool(betainc(order, n + 1 - order, alpha) >= confidence)
         ),
@@ -120,10 +119,10 @@ def _least_reference(order: int, alpha: float, confidence: float) -> int:
     )
 
 
-def _least(holds: Callable[[int], bool], first: int) -> int:
+def _smallest_number(holds: Callable[[int], bool], first: int) -> int:
     """The smallest number from ``first`` on for which ``holds`` is true; it must stay true above.
 
-    >>> _least(lambda n: n * n > 50, 1)
+    >>> _smallest_number(lambda n: n * n > 50, 1)
     8
     """
     low, high = first - 1, first
@@ -171,7 +170,7 @@ class FalseAlarmBounds:
     has_ties: bool = False
 
     @classmethod
-    def of_order(
+    def from_order(
         cls,
         alpha: float,
         order: int,
@@ -211,7 +210,7 @@ class Audit:
         Of the interval.
     low, high : float
         The detector's own rate lies between them, with the confidence (Clopper and Pearson).
-    most_alarms : int or None
+    max_alarms : int or None
         What the count is at most, with the confidence, if the fresh rows are drawn like the
         reference: beta-binomial. None where the reference was not held out, or cannot resolve the
         level.
@@ -223,10 +222,10 @@ class Audit:
     confidence: float
     low: float
     high: float
-    most_alarms: int | None = None
+    max_alarms: int | None = None
 
     @classmethod
-    def of_counts(
+    def from_counts(
         cls,
         alpha: float,
         n_alarms: int,
@@ -241,12 +240,12 @@ class Audit:
         With the place j of the threshold among n held-out reference scores, also beside the count
         that these allow.
         """
-        low, high = clopper_pearson(n_alarms, n_rows, confidence)
-        most = None
+        low, high = rate_interval(n_alarms, n_rows, confidence)
+        max_alarms = None
         if 1 <= order <= n_reference:
             law = betabinom(n_rows, order, n_reference + 1 - order)
-            most = int(law.ppf((1.0 + confidence) / 2.0))
-        return cls(alpha, n_alarms, n_rows, confidence, low, high, most)
+            max_alarms = int(law.ppf((1.0 + confidence) / 2.0))
+        return cls(alpha, n_alarms, n_rows, confidence, low, high, max_alarms)
 
     @property
     def rate(self) -> float:
@@ -260,64 +259,28 @@ class Audit:
         A rate above alpha is nothing wrong by itself: over the draw of the reference it scatters
         about alpha. More alarms than the reference allows are: the rows are drawn otherwise.
         """
-        if self.most_alarms is not None and self.n_alarms > self.most_alarms:
+        if self.max_alarms is not None and self.n_alarms > self.max_alarms:
             return "more false alarms than the reference allows: these rows are drawn otherwise"
         if self.low > self.alpha:
             above = "more false alarms than asked for"
-            return above if self.most_alarms is None else f"{above}, as the reference allows"
+            return above if self.max_alarms is None else f"{above}, as the reference allows"
         if self.high < self.alpha:
             return "fewer false alarms than asked for"
         return "consistent with what was asked for"
 
 
-def clopper_pearson(n_alarms: int, n_rows: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval for a rate, from a count: holds it with at least the confidence.
+def rate_interval(n_alarms: int, n_rows: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval that holds a rate, given a count, with at least the confidence (Clopper, Pearson).
 
-    >>> low, high = clopper_pearson(3, 100)
+    >>> low, high = rate_interval(3, 100)
     >>> round(low, 4), round(high, 4)
     (0.0062, 0.0852)
     """
     require_probability("confidence", confidence)
-    if not 0 <= n_alarms <= n_rows or n_rows == 0:
-        raise ValueError(f"{n_alarms} alarms among {n_rows} rows make no rate.")
-    tail = (1.0 - confidence) / 2.0
-    low = beta.ppf(tail, n_alarms, n_rows - n_alarms + 1) if n_alarms > 0 else 0.0
-    high = beta.ppf(1.0 - tail, n_alarms + 1, n_rows - n_alarms) if n_alarms < n_rows else 1.0
-    return float(low), float(high)
-
-
-def theorem_6_bound(
-    order: int, n_train: int, log2_covering_number: float, delta: float = 0.05
-) -> float:
-    """The paper's Theorem 6, for the record: NOT a guarantee.
-
-    It claims that with probability 1 - delta, for all g of a class with covering number N at scale
-    gamma and all m, ``P(g < g^(m) - 2 gamma) <= (m - 1) / n + (2 / n) (k + log2(n / delta))`` with
-    ``k = ceil(log2 N)``. For m > 1 that is false (with one fixed g, N = 1, the left side is
-    Beta(m, n - m + 1), whose standard deviation is far larger than log(n) / n), and for the rankers
-    met in practice N is so large that the bound says nothing. `FalseAlarmBounds` says what holds.
-
-    Parameters
-    ----------
-    order : int
-        The m of the theorem: the threshold is the m-th smallest training score.
-    n_train : int
-        Training points n.
-    log2_covering_number : float
-        log2 N(gamma, F, 2 n).
-    delta : float, default=0.05
-        Claimed probability of failure.
-
-    Examples
-    --------
-    >>> round(theorem_6_bound(100, 2000, log2_covering_number=373), 2)  # for 5% asked
-    0.44
-    """
-    if not 1 <= order <= n_train:
-        raise ValueError(f"order={order} must lie between 1 and n_train={n_train}.")
-    require_probability("delta", delta)
-    k = ceil(log2_covering_number)
-    return (order - 1) / n_train + 2.0 / n_train * (k + log(n_train / delta, 2))
+    if n_rows == 0:
+        raise ValueError("0 rows make no rate.")
+    interval = binomtest(n_alarms, n_rows).proportion_ci(confidence, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def require_probability(name: str, value: Any) -> None:

@@ -1,31 +1,14 @@
-"""Alarms a day: from a budget to a level, and back."""
+"""Alarms a day: how many to expect, and how many of them are true."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from numbers import Integral
 from typing import Self
 
 from scipy.stats import betabinom
 
 from rankad.calibration.bounds import require_probability
-
-
-def level_for_budget(*, events_per_day: float, alarms_per_day: float) -> float:
-    """The level at which so many events make so many false alarms, on average.
-
-    >>> level_for_budget(events_per_day=20_000, alarms_per_day=10)
-    0.0005
-    """
-    if not 0.0 < events_per_day < inf:
-        raise ValueError(f"events_per_day must be positive and finite; got {events_per_day!r}.")
-    if not 0.0 < alarms_per_day < events_per_day:
-        raise ValueError(
-            f"alarms_per_day must lie between 0 and events_per_day={events_per_day}, exclusive; "
-            f"got {alarms_per_day!r}."
-        )
-    return alarms_per_day / events_per_day
 
 
 @dataclass(frozen=True)
@@ -51,7 +34,7 @@ class FalseAlarmsPerDay:
     has_ties: bool = False
 
     @classmethod
-    def of_order(
+    def from_order(
         cls,
         order: int,
         n_reference: int,
@@ -62,7 +45,7 @@ class FalseAlarmsPerDay:
     ) -> Self:
         """Of alarms below the j-th of n reference scores: beta-binomial (N, j, n + 1 - j).
 
-        >>> FalseAlarmsPerDay.of_order(50, 999, events_per_day=1000, confidence=0.95)
+        >>> FalseAlarmsPerDay.from_order(50, 999, events_per_day=1000, confidence=0.95)
         FalseAlarmsPerDay(mean=50.0, low=32, high=70, confidence=0.95, has_ties=False)
         """
         require_probability("confidence", confidence)

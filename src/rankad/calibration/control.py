@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from rankad._typing import BoolArray, FloatArray
@@ -15,7 +16,7 @@ from rankad.calibration.bounds import (
     require_probability,
     safe_order,
 )
-from rankad.calibration.budgets import FalseAlarmsPerDay, level_for_budget
+from rankad.calibration.budgets import FalseAlarmsPerDay
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
     estimated_share,
@@ -33,7 +34,7 @@ class FalseAlarmControl:
 
     >>> import numpy as np
     >>> from rankad.calibration import HeldOutScores
-    >>> control = FalseAlarmControl(HeldOutScores.of(np.arange(99.0)))
+    >>> control = FalseAlarmControl(HeldOutScores.from_scores(np.arange(99.0)))
     >>> control.p_values(np.array([-1.0, 49.0]))
     array([0.01, 0.51])
     >>> control.threshold(0.05)
@@ -55,7 +56,7 @@ class FalseAlarmControl:
         return self.reference.score_of_order(order)
 
     def selected(self, scores: FloatArray, fdr: float, adaptive: bool) -> BoolArray:
-        """Which of a batch of scores to call anomalies: see `CalibratedDetector.select`."""
+        """Which of a batch of scores to call anomalies: see `RankAD.select`."""
         p = self.reference.p_values(scores)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
         n_lowest = int((p <= self.reference.smallest_alpha).sum())
@@ -73,7 +74,7 @@ class FalseAlarmControl:
     def bounds(self, alpha: float, confidence: float) -> FalseAlarmBounds:
         """What the false-alarm rate can be at a level, given the size of the reference."""
         order = self.order(alpha)
-        return FalseAlarmBounds.of_order(
+        return FalseAlarmBounds.from_order(
             alpha,
             order,
             self.reference.size,
@@ -87,7 +88,14 @@ class FalseAlarmControl:
 
     def alpha_for(self, events_per_day: float, alarms_per_day: float) -> float:
         """The level for a budget of false alarms; refused where the reference cannot resolve it."""
-        alpha = level_for_budget(events_per_day=events_per_day, alarms_per_day=alarms_per_day)
+        if not 0.0 < events_per_day < inf:
+            raise ValueError(f"events_per_day must be positive and finite; got {events_per_day!r}.")
+        if not 0.0 < alarms_per_day < events_per_day:
+            raise ValueError(
+                f"alarms_per_day must lie between 0 and events_per_day={events_per_day}, "
+                f"exclusive; got {alarms_per_day!r}."
+            )
+        alpha = alarms_per_day / events_per_day
         self.order(alpha)
         return alpha
 
@@ -96,7 +104,7 @@ class FalseAlarmControl:
     ) -> FalseAlarmsPerDay:
         """How many false alarms a day to expect, and between which counts a day's will be."""
         order = self.order(alpha)
-        return FalseAlarmsPerDay.of_order(
+        return FalseAlarmsPerDay.from_order(
             order,
             self.reference.size,
             events_per_day,
@@ -107,7 +115,7 @@ class FalseAlarmControl:
     def audit(self, n_alarms: int, n_rows: int, alpha: float, confidence: float) -> Audit:
         """What a count of alarms among fresh nominal rows tells of the rate."""
         is_exact = self.reference.guarantee == "exact"
-        return Audit.of_counts(
+        return Audit.from_counts(
             alpha,
             n_alarms,
             n_rows,
@@ -118,7 +126,7 @@ class FalseAlarmControl:
 
     def order(self, alpha: Any) -> int:
         """Which of the reference scores is the threshold of a level; refused where none is."""
-        order = self.reference.order(require_level(alpha))
+        order = self.reference.order(checked_alpha(alpha))
         if order < 1:
             raise UnresolvableAlphaError(
                 f"alpha={alpha} is finer than {self.reference.size} reference points can resolve."
@@ -127,7 +135,7 @@ class FalseAlarmControl:
         return order
 
     def _safe_order(self, alpha: Any, confidence: float) -> int:
-        order = safe_order(require_level(alpha), confidence, self.reference.size)
+        order = safe_order(checked_alpha(alpha), confidence, self.reference.size)
         if order < 1:
             needed = reference_needed(alpha, confidence)
             raise UnresolvableAlphaError(
@@ -147,7 +155,7 @@ class FalseAlarmControl:
 
     def warn_if_too_coarse(self, alpha: float) -> None:
         """Warn where nothing can alarm at a level."""
-        if self.reference.order(require_level(alpha)) < 1:
+        if self.reference.order(checked_alpha(alpha)) < 1:
             warn_user(
                 f"alpha={alpha} is finer than {self.reference.size} reference points can resolve: "
                 f"nothing can alarm. {remedy(self.reference, alpha)}",
@@ -155,7 +163,7 @@ class FalseAlarmControl:
             )
 
 
-def require_level(alpha: Any) -> float:
+def checked_alpha(alpha: Any) -> float:
     """A level, or a clear error."""
     require_probability("alpha", alpha)
     return float(alpha)

@@ -6,6 +6,7 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import false_discovery_control
 
 from rankad._typing import BoolArray, FloatArray
 from rankad.calibration.bounds import require_probability
@@ -48,12 +49,7 @@ def benjamini_hochberg(p_values: ArrayLike, fdr: float, *, adaptive: bool = Fals
     if p.size == 0:
         return np.zeros(0, dtype=bool)
     level = fdr / estimated_share(p) if adaptive else fdr
-    in_order = np.sort(p)
-    # Adjusted as in p n / i <= q: the same floating-point comparison as anyone else's.
-    is_below = in_order * (p.size / np.arange(1, p.size + 1)) <= level
-    if not is_below.any():
-        return np.zeros(p.size, dtype=bool)
-    return np.asarray(p <= in_order[np.flatnonzero(is_below)[-1]])
+    return np.asarray(false_discovery_control(p) <= level)
 
 
 def nominal_share(p_values: ArrayLike) -> float:

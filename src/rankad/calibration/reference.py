@@ -11,7 +11,7 @@ import numpy as np
 from rankad._typing import FloatArray, IntArray
 
 #: Most scores that are kept, and how many of the lowest of them are always kept one by one.
-MOST_SCORES = 1_000_000
+MAX_SCORES = 1_000_000
 EXACT_TAIL = 500_000
 
 
@@ -32,12 +32,12 @@ class ReferenceScores(ABC):
     guarantee: ClassVar[str]
 
     @classmethod
-    def of(cls, scores: FloatArray) -> Self:
+    def from_scores(cls, scores: FloatArray) -> Self:
         """Sort the scores of nominal points into a reference; above a million, see `thinned`."""
         if np.isnan(scores).any():
             raise ValueError("Reference scores must not be NaN.")
         in_order = np.sort(scores)
-        if len(in_order) <= MOST_SCORES:
+        if len(in_order) <= MAX_SCORES:
             return cls(in_order)
         return cls(*thinned(in_order, np.ones(len(in_order), dtype=np.int64)))
 
@@ -118,7 +118,7 @@ class HeldOutScores(ReferenceScores):
     ``p = (1 + #{ref <= s}) / (n + 1)``. For a new nominal point, exchangeable with the reference
     points, ``P(p <= alpha) <= alpha`` exactly, whatever the ranker and the distribution.
 
-    >>> reference = HeldOutScores.of(np.array([0.3, 0.1, 0.2]))
+    >>> reference = HeldOutScores.from_scores(np.array([0.3, 0.1, 0.2]))
     >>> reference.p_values(np.array([0.05, 0.2, 9.0]))
     array([0.25, 0.75, 1.  ])
     >>> reference.threshold(alpha=0.5), reference.smallest_alpha
@@ -130,10 +130,10 @@ class HeldOutScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> "HeldOutScores":
         """Both sets of held-out points together; of millions, the lower tail one by one."""
-        new = HeldOutScores.of(scores)
+        new = HeldOutScores.from_scores(scores)
         order = np.argsort(np.concatenate([self.scores, new.scores]), kind="stable")
         merged = np.concatenate([self.scores, new.scores])[order]
-        if self.counts is None and len(merged) <= MOST_SCORES:
+        if self.counts is None and len(merged) <= MAX_SCORES:
             return HeldOutScores(merged)
         counts = np.concatenate([np.diff(self._n_below), np.diff(new._n_below)])[order]
         return HeldOutScores(*thinned(merged, counts))
@@ -146,7 +146,7 @@ class TrainingScores(ReferenceScores):
     score lower than they do, and the share with ``r <= alpha`` exceeds alpha, several-fold where
     the kernel is narrow.
 
-    >>> TrainingScores.of(np.array([0.3, 0.1, 0.2])).p_values(np.array([0.05, 0.2, 9.0]))
+    >>> TrainingScores.from_scores(np.array([0.3, 0.1, 0.2])).p_values(np.array([0.05, 0.2, 9.0]))
     array([0.        , 0.66666667, 1.        ])
     """
 
@@ -155,7 +155,7 @@ class TrainingScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the held-out points: they do not mix with training points."""
-        return HeldOutScores.of(scores)
+        return HeldOutScores.from_scores(scores)
 
 
 class CrossFittedScores(ReferenceScores):
@@ -165,7 +165,7 @@ class CrossFittedScores(ReferenceScores):
     false-alarm rate is near alpha, but nothing guarantees it: scores of different fits do not share
     a scale, and bounds that hold for held-out points fail.
 
-    >>> CrossFittedScores.of(np.array([0.3, 0.1, 0.2]))
+    >>> CrossFittedScores.from_scores(np.array([0.3, 0.1, 0.2]))
     CrossFittedScores(3 scores, guarantee: empirical)
     """
 
@@ -174,7 +174,7 @@ class CrossFittedScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the held-out points: they do not mix with out-of-fold scores."""
-        return HeldOutScores.of(scores)
+        return HeldOutScores.from_scores(scores)
 
 
 def order_of(alpha: float, n_reference: int, n_extra: int = 1) -> int:
@@ -196,7 +196,7 @@ def order_of(alpha: float, n_reference: int, n_extra: int = 1) -> int:
 def thinned(
     scores: FloatArray,
     counts: IntArray,
-    most: int = MOST_SCORES,
+    max_size: int = MAX_SCORES,
     exact: int = EXACT_TAIL,
 ) -> tuple[FloatArray, IntArray]:
     """At most so many of the sorted scores, the lowest one by one, and what each stands for.
@@ -205,13 +205,13 @@ def thinned(
     lowest member. p-values among them are so rounded up, by some groups' share of the points: they
     stay valid.
 
-    >>> thinned(np.arange(8.0), np.ones(8, dtype=np.int64), most=4, exact=2)
+    >>> thinned(np.arange(8.0), np.ones(8, dtype=np.int64), max_size=4, exact=2)
     (array([0., 1., 2., 5.]), array([1, 1, 3, 3]))
     """
-    if len(scores) <= most:
+    if len(scores) <= max_size:
         return scores, counts
     n_before = np.concatenate([[0], np.cumsum(counts[exact:-1])])  # points of the groups so far
-    group_size = -(-int(counts[exact:].sum()) // (most - exact))
+    group_size = -(-int(counts[exact:].sum()) // (max_size - exact))
     begins_group = np.diff(n_before // group_size, prepend=-1) > 0
     starts = np.concatenate([np.arange(exact), exact + np.flatnonzero(begins_group)])
     return scores[starts], np.add.reduceat(counts, starts)

@@ -11,29 +11,23 @@ True
 from rankad.datasets.dataset import Dataset
 from rankad.datasets.errors import (
     CorruptDatasetError,
+    DatasetError,
     DownloadError,
     MissingDatasetError,
     UnknownDatasetError,
 )
-from rankad.datasets.law_catalog import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies
-from rankad.datasets.laws import Law
+from rankad.datasets.law import Law
+from rankad.datasets.law_catalog import FURTHER_LAWS, LAST_LAWS, SMOOTH_LAWS, law_anomalies, laws
 from rankad.datasets.loader import cache_folder, load, names
 from rankad.datasets.mixture import NormalMixture
 from rankad.datasets.synthetic import mulcross, perpendicular_gaussians, two_gaussians
 
 __all__ = [
-    "FURTHER_LAWS",
-    "LAST_LAWS",
-    "SMOOTH_LAWS",
-    "CorruptDatasetError",
     "Dataset",
-    "DownloadError",
+    "DatasetError",
     "Law",
-    "MissingDatasetError",
-    "NormalMixture",
-    "UnknownDatasetError",
-    "cache_folder",
     "law_anomalies",
+    "laws",
     "load",
     "mulcross",
     "names",

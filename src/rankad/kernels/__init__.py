@@ -9,17 +9,3 @@ from rankad.kernels.centers import (
 from rankad.kernels.expansion import FarField, KernelExpansion
 from rankad.kernels.gram import distances_between, gaussian_gram
 from rankad.kernels.pursuit import Pursuit, effective_rank, pursue
-
-__all__ = [
-    "CenterFeatures",
-    "FarField",
-    "KernelExpansion",
-    "Pursuit",
-    "center_distances",
-    "distances_between",
-    "effective_rank",
-    "gaussian_gram",
-    "kmeans_centers",
-    "mean_center_distance",
-    "pursue",
-]

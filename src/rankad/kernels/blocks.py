@@ -34,7 +34,7 @@ class CenterBlocks:
     upper: FloatArray
 
     @classmethod
-    def of(cls, centers: FloatArray, weights: FloatArray, reach: float) -> "CenterBlocks":
+    def from_centers(cls, centers: FloatArray, weights: FloatArray, reach: float) -> "CenterBlocks":
         """Lay out centers whose kernels are 0 at squared distances beyond ``reach``.
 
         The boxes are kept only where they pay: where many blocks are out of reach.

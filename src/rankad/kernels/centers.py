@@ -14,7 +14,7 @@ from rankad.kernels.simd import dead_exponent, power_constants, unit_factor
 
 #: k-means and the width of the kernels look at so many points for each center, and at least.
 _POINTS_PER_CENTER = 50
-_LEAST_SAMPLE = 10_000
+_MIN_SAMPLE = 10_000
 
 #: Iterations of k-means: the centers need to cover the data, not to be optimal.
 _MAX_ITER = 30
@@ -67,10 +67,10 @@ def center_distances(points: FloatArray, centers: FloatArray) -> FloatArray:
 
 
 def _sample(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> FloatArray:
-    n_most = max(_POINTS_PER_CENTER * n_centers, _LEAST_SAMPLE)
-    if len(points) <= n_most:
+    n_max = max(_POINTS_PER_CENTER * n_centers, _MIN_SAMPLE)
+    if len(points) <= n_max:
         return points
-    return points[rng.choice(len(points), n_most, replace=False)]
+    return points[rng.choice(len(points), n_max, replace=False)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class CenterFeatures:
     basis: FloatArray
 
     @classmethod
-    def of(cls, centers: FloatArray, sigma: float) -> "CenterFeatures":
+    def from_centers(cls, centers: FloatArray, sigma: float) -> "CenterFeatures":
         """Coordinates for these centers; training is in float64."""
         centers = np.asarray(centers, dtype=np.float64)
         gram = gaussian_gram(distances_between(centers, centers), sigma)

@@ -234,7 +234,7 @@ class KernelExpansion:
         far = self.far_field
         far_exponent = np.inf if far is None else far.radius**2 * LOG2_E
         cutoff = min(far_exponent + _BEYOND_FAR, dead_exponent(self.centers.dtype))
-        blocks = CenterBlocks.of(
+        blocks = CenterBlocks.from_centers(
             self._center_coordinates,
             self.weights,
             # Out of reach a centered kernel is -1, not 0: no center may be skipped.

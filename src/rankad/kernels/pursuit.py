@@ -42,30 +42,30 @@ def effective_rank(gram: FloatArray) -> float:
 
 
 def pursue(
-    gram: FloatArray, weights: FloatArray, *, tolerance: float, n_most: int
+    gram: FloatArray, weights: FloatArray, *, tolerance: float, n_max: int
 ) -> Pursuit | None:
-    """Write ``g = sum_j weights_j k(c_j, .)`` with at most ``n_most`` of its centers c_j.
+    """Write ``g = sum_j weights_j k(c_j, .)`` with at most ``n_max`` of its centers c_j.
 
     ``gram`` is the kernel matrix of the centers. None where so few do not come within
     ``tolerance``, and where g itself is not above it.
 
     >>> line = np.linspace(0.0, 1.0, 50)
     >>> gram = np.exp(-np.subtract.outer(line, line) ** 2 / 25)
-    >>> found = pursue(gram, np.ones(50), tolerance=1e-3, n_most=25)
+    >>> found = pursue(gram, np.ones(50), tolerance=1e-3, n_max=25)
     >>> len(found.picked), bool(found.error_bound <= 1e-3)
     (3, True)
     """
     residual = gram @ weights
     squared_error = float(weights @ residual)
     remainders = np.ones(len(gram))
-    newton = np.empty((n_most, len(gram)))
+    newton = np.empty((n_max, len(gram)))
     picked: list[int] = []
     coordinates: list[float] = []
     while squared_error > tolerance**2:
         is_new = remainders > _SMALLEST_REMAINDER
         gains = np.divide(residual**2, remainders, out=np.zeros(len(gram)), where=is_new)
         best = int(gains.argmax())
-        if len(picked) == n_most or gains[best] == 0.0:
+        if len(picked) == n_max or gains[best] == 0.0:
             return None
         n_picked = len(picked)
         vector = gram[best] - newton[:n_picked, best] @ newton[:n_picked]

@@ -13,10 +13,10 @@ from typing import Any, Final
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 from numpy.typing import DTypeLike
 
+from rankad._borrowed import cgutils
 from rankad._typing import FloatArray
 
 VECTOR_BYTES: Final = 128

@@ -2,8 +2,9 @@
 
 Displays in scikit-learn's manner: ``from_...`` computes and draws, ``plot(ax)`` draws again, and
 what was drawn is kept in ``ax_``, ``figure_`` and the artists. Without axes a display makes a
-figure of its own, which pyplot does not know: a notebook shows the display itself, a script saves
-``display.figure_`` or passes ``ax=plt.gca()``. matplotlib is needed to draw, not to import this.
+figure by pyplot: a notebook shows it, a script calls ``plt.show()`` or saves ``display.figure_``.
+With ``ax=`` it draws there and does not use pyplot. matplotlib is needed to draw, not to import
+this; pyplot is imported only when a display makes a figure of its own.
 
 >>> from rankad import RankAD, datasets, plots
 >>> X = datasets.two_gaussians(1000, random_state=0).X

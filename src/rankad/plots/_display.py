@@ -1,17 +1,14 @@
-"""What all displays share: where they draw, and in which colors."""
+"""What all displays share: where they draw, and in which order of colors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from rankad.plots._style import BLUE, GREEN, ORANGE, PINK, RED, SKY
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
-
-#: Colors that the color-blind can tell apart (Okabe and Ito), and a gray that shows on black and
-#: on white.
-BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-SKY, RED, GRAY = "#56B4E9", "#D55E00", "#888888"
 
 #: In which order lines that are drawn on the same axes take them.
 _CYCLE: Final = (BLUE, RED, GREEN, PINK, ORANGE, SKY)

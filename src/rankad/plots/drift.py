@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.drift import Betting, DriftMonitor
-from rankad.plots._display import RED, Display, ink, legend_above, line_options, require_matplotlib
+from rankad.plots._display import Display, ink, legend_above, line_options, require_matplotlib
 from rankad.plots._inputs import checked_p_values
+from rankad.plots._style import RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

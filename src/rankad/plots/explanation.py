@@ -10,20 +10,23 @@ from numpy.typing import ArrayLike
 
 from rankad.detector import RankAD
 from rankad.explanations import Explanation, Reason, explain
-from rankad.plots._display import BLUE, GRAY, Display, require_matplotlib
+from rankad.plots._display import Display, ink, require_matplotlib
+from rankad.plots._style import BLUE, GRAY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import BarContainer
+    from matplotlib.lines import Line2D
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ExplanationDisplay(Display):
-    """What each feature alone, moved to its best nominal value, would add to the score of a row.
+    """The p-value that a row would have if one feature alone moved to its best nominal value.
 
-    Under a feature's name stands from where to where it would move, at the end of its bar the
-    p-value that the row would then have. Bars are blue where that is more than the row has, gray
-    where it stays. Make a display with `from_explanation` or `from_estimator`.
+    A bar reaches from the p-value that the row has, a dashed line, to that which it would have; at
+    its end stands the latter, under a feature's name from where to where the feature would move.
+    Bars are blue where the p-value rises; where it stays, there is only its number. Make a display
+    with `from_explanation` or `from_estimator`.
 
     Parameters
     ----------
@@ -39,7 +42,10 @@ class ExplanationDisplay(Display):
     Attributes
     ----------
     bars_ : BarContainer
-        Gains, in the order of `reasons`, from the top.
+        From the p-value that the row has to that of each feature moved, in the order of
+        `reasons`, from the top.
+    before_ : Line2D
+        The p-value that the row has.
     ax_, figure_
         Axes and figure.
 
@@ -58,6 +64,7 @@ class ExplanationDisplay(Display):
     row: int
     name: str | None = None
     bars_: BarContainer = field(init=False)
+    before_: Line2D = field(init=False)
 
     @classmethod
     def from_explanation(
@@ -169,16 +176,19 @@ class ExplanationDisplay(Display):
         colors = [BLUE if r.p_value_after > self.p_value else GRAY for r in self.reasons]
         self.bars_ = ax.barh(
             places,
-            [reason.gain for reason in self.reasons],
+            [reason.p_value_after - self.p_value for reason in self.reasons],
+            left=self.p_value,
             **({"height": 0.6} | ({} if "color" in kwargs else {"color": colors}) | kwargs),
         )
+        self.before_ = ax.axvline(self.p_value, color=ink(), linestyle="--", linewidth=1.0)
         after = [f"p = {reason.p_value_after:.3g}" for reason in self.reasons]
-        ax.bar_label(self.bars_, after, padding=4.0, fontsize="small")
+        ax.bar_label(self.bars_, after, padding=4.0)
         ax.set_yticks(places, [_described(reason) for reason in self.reasons])
         ax.tick_params(axis="y", length=0.0)
         ax.set_ylim(len(self.reasons) - 0.4, -0.6)
-        ax.margins(x=0.25)
-        ax.set_xlabel("Score gained by moving the feature alone")
+        ax.set_xlim(0.0, 1.25)  # room for the number beside a bar up to 1
+        ax.set_xticks([0.0, 0.25, 0.5, 0.75, 1.0])
+        ax.set_xlabel("p-value: now (dashed), and if this feature alone moved")
         ax.set_title(name or self.name or self._title(), loc="left", fontsize="medium")
         return self
 

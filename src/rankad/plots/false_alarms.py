@@ -14,8 +14,6 @@ from rankad._typing import FloatArray, IntArray
 from rankad.calibration import clopper_pearson, false_alarm_band
 from rankad.calibration.control import FalseAlarmControl
 from rankad.plots._display import (
-    GRAY,
-    SKY,
     Display,
     draw_diagonal,
     line_options,
@@ -28,6 +26,7 @@ from rankad.plots._inputs import (
     resolved_alphas,
     spread_orders,
 )
+from rankad.plots._style import GRAY, SKY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,12 +17,13 @@ from rankad.calibration import CalibratedDetector
 from rankad.calibration.control import remedy
 from rankad.exceptions import CalibrationWarning
 from rankad.explanations import feature_names
-from rankad.plots._display import BLUE, RED, Display, ink, legend_above, require_matplotlib
+from rankad.plots._display import Display, ink, legend_above, require_matplotlib
 from rankad.plots._inputs import (
     calibrated_detector,
     sorted_levels,
     two_columns,
 )
+from rankad.plots._style import BLUE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,6 @@ from scipy.stats import beta, binom
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.bounds import require_probability
 from rankad.plots._display import (
-    GRAY,
     Display,
     draw_diagonal,
     line_options,
@@ -21,6 +20,7 @@ from rankad.plots._display import (
     set_scale,
 )
 from rankad.plots._inputs import checked_p_values, spread_orders
+from rankad.plots._style import GRAY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

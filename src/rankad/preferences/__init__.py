@@ -8,16 +8,3 @@ from rankad.preferences.pairs import (
     rank_gap_preferences,
     require_pairs,
 )
-from rankad.preferences.scheme import PreferenceScheme
-
-__all__ = [
-    "PairWeight",
-    "PreferenceScheme",
-    "Preferences",
-    "level_preferences",
-    "quantized_levels",
-    "rank_gap_preferences",
-    "ranks",
-    "require_pairs",
-    "tail_levels",
-]

@@ -33,7 +33,7 @@ class Members:
     starts: IntArray
 
     @classmethod
-    def of(cls, groups: list[IntArray]) -> "Members":
+    def from_groups(cls, groups: list[IntArray]) -> "Members":
         """Members of the given groups."""
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         points = np.concatenate([*groups, np.empty(0, dtype=np.int64)]).astype(np.int64)
@@ -189,7 +189,7 @@ def require_pairs(statistic: FloatArray, preferences: Preferences) -> None:
 def _preferences(n: int, blocks: Sequence[tuple[IntArray, IntArray, float]]) -> Preferences:
     return Preferences(
         n=n,
-        upper=Members.of([upper for upper, _, _ in blocks]),
-        lower=Members.of([lower for _, lower, _ in blocks]),
+        upper=Members.from_groups([upper for upper, _, _ in blocks]),
+        lower=Members.from_groups([lower for _, lower, _ in blocks]),
         weights=np.array([weight for _, _, weight in blocks], dtype=np.float64),
     )

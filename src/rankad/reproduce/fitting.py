@@ -91,7 +91,7 @@ def without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
     def score(new: FloatArray) -> FloatArray:
         return expansion_scores(expansion, detector.scaler_, new, n_jobs=None)
 
-    reference = HeldOutScores.of(score(rows[detector.calibration_indices_]))
+    reference = HeldOutScores.from_scores(score(rows[detector.calibration_indices_]))
     return _fitted_rankad(detector, score, reference)
 
 
@@ -128,7 +128,7 @@ def scaled_first(fit: Callable[[FloatArray, int], Fitted]) -> Fit:
 def by_forest(rows: FloatArray, seed: int) -> Fitted:
     """scikit-learn's isolation forest."""
     detector = IsolationForest(n_estimators=100, max_samples=256, random_state=seed).fit(rows)
-    return Fitted(detector.score_samples, TrainingScores.of(detector.score_samples(rows)))
+    return Fitted(detector.score_samples, TrainingScores.from_scores(detector.score_samples(rows)))
 
 
 @scaled_first
@@ -136,7 +136,7 @@ def by_local_outlier_factor(rows: FloatArray, seed: int) -> Fitted:
     """scikit-learn's LOF."""
     detector = LocalOutlierFactor(novelty=True).fit(rows)
     # A row it was trained on has the score it was given among the others.
-    reference = TrainingScores.of(detector.negative_outlier_factor_)
+    reference = TrainingScores.from_scores(detector.negative_outlier_factor_)
     return Fitted(detector.score_samples, reference, len(rows))
 
 
@@ -147,7 +147,7 @@ def by_one_class_svm(nu: float) -> Fit:
     def fit(rows: FloatArray, seed: int) -> Fitted:
         gamma = _gamma_of_quantiles(rows, np.random.default_rng(seed))
         detector = OneClassSVM(nu=nu, gamma=gamma).fit(rows)
-        reference = TrainingScores.of(detector.score_samples(rows))
+        reference = TrainingScores.from_scores(detector.score_samples(rows))
         n_support = len(detector.support_)
         setting = {"nu": nu, "sigma": gamma**-0.5}
         return Fitted(detector.score_samples, reference, n_support, setting)
@@ -172,7 +172,7 @@ def by_ecod(rows: FloatArray, standard: bool, seed: int) -> Fitted:
     detector = ECOD().fit(rows)
     return Fitted(
         lambda points: -detector.decision_function(points),
-        TrainingScores.of(-detector.decision_scores_),
+        TrainingScores.from_scores(-detector.decision_scores_),
     )
 
 
@@ -182,4 +182,4 @@ def by_density(law: Law) -> Fit:
     def score(points: FloatArray) -> FloatArray:
         return np.nan_to_num(law.log_density(points), neginf=-1e300)  # an AUC wants finite scores
 
-    return lambda rows, standard, seed: Fitted(score, TrainingScores.of(score(rows)))
+    return lambda rows, standard, seed: Fitted(score, TrainingScores.from_scores(score(rows)))

@@ -10,19 +10,6 @@ from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.pairwise import PairwiseSquaredHinge
 from rankad.solvers.solution import Solution, Status
 
-__all__ = [
-    "LOSSES",
-    "Loss",
-    "LossAt",
-    "PairwiseHinge",
-    "PairwiseSquaredHinge",
-    "Solution",
-    "Status",
-    "minimize",
-    "minimize_along",
-    "minimize_linear",
-]
-
 #: The losses that can be asked for by name: each takes the preferences, the anchor and its margin.
 LOSSES: Final[dict[str, Callable[..., Loss]]] = {
     "squared_hinge": PairwiseSquaredHinge,

@@ -81,7 +81,7 @@ class PairwiseSquaredHinge:
     def at(self, scores: FloatArray) -> "PairwiseSquaredHingeAt":
         """Expand the loss at these scores: one sort, then linear sweeps."""
         scores = np.ascontiguousarray(scores, dtype=np.float64)
-        sweep = Sweep.of(self.preferences, scores, self.margin)
+        sweep = Sweep.from_scores(self.preferences, scores, self.margin)
         value, gradient, partner_weights = sweep.sums()
         shortfall = np.maximum(self.anchor_margin - scores, 0.0)
         return PairwiseSquaredHingeAt(
@@ -141,7 +141,7 @@ class Sweep:
     lower: IntArray
 
     @classmethod
-    def of(cls, preferences: Preferences, scores: FloatArray, margin: float) -> "Sweep":
+    def from_scores(cls, preferences: Preferences, scores: FloatArray, margin: float) -> "Sweep":
         """Sort once, then deal the points out to their blocks in that order."""
         order = np.argsort(scores)
         of_upper, of_lower = preferences.memberships

@@ -15,9 +15,9 @@ from rankad.statistics.mean_neighbor_distance import MeanNeighborDistance
 from rankad.statistics.neighbors import neighbor_distances
 from rankad.statistics.protocol import Statistic, statistic_values
 from rankad.statistics.search import NeighborSearch, planned_search
+from rankad.statistics.summed_neighbor_distance import SummedNeighborDistance
 
 __all__ = [
-    "STATISTICS",
     "BaggedNeighborDistance",
     "DimensionAdaptedDistance",
     "EpsilonNeighborhood",
@@ -26,12 +26,7 @@ __all__ = [
     "KernelDensity",
     "KthNeighborDistance",
     "MeanNeighborDistance",
-    "NeighborSearch",
     "Statistic",
-    "named_statistic",
-    "neighbor_distances",
-    "planned_search",
-    "statistic_values",
 ]
 
 #: The statistics that can be asked for by name.

@@ -25,16 +25,16 @@ class SampledStatistic(ABC):
     n_neighbors: int
     random_state: int | None
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
-        pool = points if reference is None else reference
+    def __call__(self, points: FloatArray, among: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``among``."""
+        pool = points if among is None else among
         search = self.planned_search(*pool.shape)
         if search.among_all:
-            return self._values(points, reference)
+            return self._values(points, among)
         sample = sampled_rows(search, self.random_state)
         among_sample = self._with_neighbors(search.n_sought)
-        if reference is not None:
-            return among_sample._values(points, reference[sample])
+        if among is not None:
+            return among_sample._values(points, among[sample])
         others = np.ones(len(points), dtype=bool)
         others[sample] = False
         values = np.empty(len(points))
@@ -51,15 +51,15 @@ class SampledStatistic(ABC):
         return cast("Self", replace(cast("Any", self), n_neighbors=n_neighbors))
 
     @abstractmethod
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        """Statistic of each point among all others, or all rows of ``reference``."""
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        """Statistic of each point among all others, or all rows of ``among``."""
 
 
 def sampled_rows(search: NeighborSearch, random_state: int | None) -> IntArray:
     """Indices of the rows that stand for all, ascending.
 
-    >>> sampled_rows(NeighborSearch("brute force", n_rows=50, n_reference=4), random_state=0)
+    >>> sampled_rows(NeighborSearch("brute force", n_rows=50, n_searched=4), random_state=0)
     array([10, 11, 28, 41])
     """
     rng = check_random_state(random_state)
-    return np.sort(rng.choice(search.n_rows, search.n_reference, replace=False))
+    return np.sort(rng.choice(search.n_rows, search.n_searched, replace=False))

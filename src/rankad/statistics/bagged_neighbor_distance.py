@@ -40,16 +40,16 @@ class BaggedNeighborDistance:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be positive; got {getattr(self, name)}.")
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
-        """Statistic of each point among the others, or among the rows of ``reference``."""
-        pool = points if reference is None else reference
+    def __call__(self, points: FloatArray, among: FloatArray | None = None) -> FloatArray:
+        """Statistic of each point among the others, or among the rows of ``among``."""
+        pool = points if among is None else among
         drawn = self._subsamples(len(pool))
         # Columns first: a compiled loop measures the rows of a subsample side by side.
         subsamples = np.ascontiguousarray(pool[drawn].transpose(0, 2, 1), dtype=np.float64)
         points = np.ascontiguousarray(points, dtype=np.float64)
 
         def means(chunk: slice) -> FloatArray:
-            first = chunk.start if reference is None else len(pool)
+            first = chunk.start if among is None else len(pool)
             return _mean_nearest(points[chunk], subsamples, drawn, first)
 
         n_chunk = chunk_size(len(points), drawn.size, self.n_jobs)

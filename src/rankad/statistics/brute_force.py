@@ -65,7 +65,7 @@ class BruteForce:
         self.rows, self.n_nearest = np.ascontiguousarray(rows, dtype=np.float64), n_nearest
         # Where an eighth of the rows is wanted, screening saves nothing.
         wants_few = _LANES_PER_NEIGHBOR * n_nearest <= len(rows)
-        self._coarse = _Screen.of(self.rows, n_nearest, np.float32) if wants_few else None
+        self._coarse = _Screen.from_rows(self.rows, n_nearest, np.float32) if wants_few else None
         self._most_candidates = 2 * n_nearest + len(rows) // 16
 
     def __call__(self, queries: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -87,7 +87,7 @@ class BruteForce:
     @cached_property
     def _fine(self) -> _Screen:
         """The screen in float64: prepared only if it is needed."""
-        return cast("_Screen", _Screen.of(self.rows, self.n_nearest, np.float64))
+        return cast("_Screen", _Screen.from_rows(self.rows, self.n_nearest, np.float64))
 
     def _by_screen(
         self,
@@ -139,7 +139,7 @@ class _Screen:
     rounding: float
 
     @classmethod
-    def of(cls, rows: FloatArray, n_nearest: int, dtype: DTypeLike) -> Self | None:
+    def from_rows(cls, rows: FloatArray, n_nearest: int, dtype: DTypeLike) -> Self | None:
         """Prepare a screen; none where the rows are so large that differences overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
             center = rows.mean(axis=0)

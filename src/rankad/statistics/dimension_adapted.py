@@ -33,8 +33,8 @@ class DimensionAdaptedDistance(SampledStatistic):
     n_jobs: int | None = None
     random_state: int | None = 0
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        pool = points if reference is None else reference
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        pool = points if among is None else among
         n_among_pool = min(self.n_neighbors, available_neighbors(pool))
         among_pool: FloatArray = np.empty((len(pool), 0))
         if n_among_pool > 0:
@@ -50,7 +50,7 @@ class DimensionAdaptedDistance(SampledStatistic):
                 dimension = 1.0 / row_means(logs[:, -1:] - logs[:, :-1])
             return np.asarray(-np.clip(dimension, 1.0, points.shape[1]) * (logs[:, -1] - unit))
 
-        if reference is None:
+        if among is None:
             return values(among_pool)
-        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        return of_neighbor_distances(values, points, n_neighbors, reference, self.n_jobs)
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, among))
+        return of_neighbor_distances(values, points, n_neighbors, among, self.n_jobs)

@@ -41,13 +41,13 @@ class EpsilonNeighborhood(SampledStatistic):
         """Among how many rows: all distances are computed, to no more than these."""
         return planned_all_pairs(n_rows, self.n_neighbors)
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        pool = points if reference is None else reference
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        pool = points if among is None else among
         radius = _typical_radius(pool, self.n_neighbors) if self.radius is None else self.radius
-        counts = _counts_within(points, pool, radius, self.n_jobs) - (reference is None)
-        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
+        counts = _counts_within(points, pool, radius, self.n_jobs) - (among is None)
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, among))
         kth = of_neighbor_distances(
-            lambda nearest: nearest[:, -1], points, n_neighbors, reference, self.n_jobs
+            lambda nearest: nearest[:, -1], points, n_neighbors, among, self.n_jobs
         )
         return np.asarray(counts - kth / (kth + (radius or 1.0)))
 

@@ -70,9 +70,9 @@ class GeodesicNeighborDistance(SampledStatistic):
     def _n_edges(self) -> int:
         return self.n_graph_neighbors or max(2, self.n_neighbors // 2)
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        n_wanted = min(self.n_neighbors, available_neighbors(points, reference))
-        distinct = distinct_rows(points if reference is None else reference)
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        n_wanted = min(self.n_neighbors, available_neighbors(points, among))
+        distinct = distinct_rows(points if among is None else among)
         rows = distinct.rows
         graph = _neighbor_graph(rows, self._n_edges, self.n_jobs)
         n_found = min(n_wanted + 1, len(rows))
@@ -93,7 +93,7 @@ class GeodesicNeighborDistance(SampledStatistic):
             multiplicities = np.c_[multiplicities, np.full(len(reached), n_wanted)]
             return row_means(repeat_sorted(lengths, multiplicities, n_wanted))
 
-        if reference is None:
+        if among is None:
             # Each row's first nearest is itself.
             return -means(nearest, distances, n_itself=1)[distinct.inverse]
         search = prepared_search(rows, min(self._n_edges, len(rows)), search_method(*rows.shape))

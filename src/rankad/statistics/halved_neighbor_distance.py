@@ -18,7 +18,7 @@ class HalvedNeighborDistance(SampledStatistic):
     ``G(x) = -(1/K) sum_{i = K - floor((K-1)/2)}^{K + floor(K/2)} D_(i)(x)``: neighbors 6 to 15 for
     K = 10. Each halving splits the points in two at random and measures each half's points among
     the other half; the B results are averaged. A new point is measured among a random half of the
-    reference, B times. ``n_halvings=0`` measures once, among all other points. ``nearest=True``
+    among, B times. ``n_halvings=0`` measures once, among all other points. ``nearest=True``
     takes the neighbors 1 to K instead, as eq. (7) does.
 
     Where there are fewer neighbors than asked for, the farthest there are stand in; of the nearest,
@@ -45,26 +45,26 @@ class HalvedNeighborDistance(SampledStatistic):
         search = planned_search(n_rows, n_features, n_searches, self.n_neighbors)
         if self.n_halvings == 0:
             return search
-        return replace(search, method=search_method(search.n_reference // 2, n_features))
+        return replace(search, method=search_method(search.n_searched // 2, n_features))
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
         if self.n_halvings == 0:
-            return self._once(points, reference)
+            return self._once(points, among)
         rng = check_random_state(self.random_state)
         total = np.zeros(len(points))
-        pool = points if reference is None else reference
+        pool = points if among is None else among
         for _ in range(self.n_halvings):
             order = rng.permutation(len(pool))
             first, second = order[: (len(pool) + 1) // 2], order[(len(pool) + 1) // 2 :]
-            if reference is not None:
-                total += self._once(points, reference[first])
+            if among is not None:
+                total += self._once(points, among[first])
             else:
                 total[first] += self._once(points[first], points[second])
                 total[second] += self._once(points[second], points[first])
         return np.asarray(total / self.n_halvings)
 
-    def _once(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        K, n_available = self.n_neighbors, available_neighbors(points, reference)
+    def _once(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        K, n_available = self.n_neighbors, available_neighbors(points, among)
         if self.nearest:
             columns = np.arange(min(K, n_available))
         else:
@@ -75,4 +75,4 @@ class HalvedNeighborDistance(SampledStatistic):
             return row_means(nearest[:, columns])
 
         n_neighbors = int(columns[-1]) + 1
-        return -of_neighbor_distances(mean_of_columns, points, n_neighbors, reference, self.n_jobs)
+        return -of_neighbor_distances(mean_of_columns, points, n_neighbors, among, self.n_jobs)

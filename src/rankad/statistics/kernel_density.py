@@ -55,12 +55,12 @@ class KernelDensity(SampledStatistic):
         """Among how many rows: all distances are computed, to no more than these."""
         return planned_all_pairs(n_rows, self.n_neighbors)
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        pool = points if reference is None else reference
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        pool = points if among is None else among
         bandwidth = self.bandwidth
         if bandwidth is None:
             bandwidth = self._most_likely_bandwidth(pool)
-        leave_out = reference is None
+        leave_out = among is None
         return _log_kernel_sums(points, pool, bandwidth, self.n_jobs, leave_out=leave_out)
 
     def _most_likely_bandwidth(self, pool: FloatArray) -> float:

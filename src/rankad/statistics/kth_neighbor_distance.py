@@ -20,8 +20,8 @@ class KthNeighborDistance(SampledStatistic):
     n_jobs: int | None = None
     random_state: int | None = 0
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, among))
         return -of_neighbor_distances(
-            lambda nearest: nearest[:, -1], points, n_neighbors, reference, self.n_jobs
+            lambda nearest: nearest[:, -1], points, n_neighbors, among, self.n_jobs
         )

@@ -17,7 +17,7 @@ class MeanNeighborDistance(SampledStatistic):
     >>> statistic = MeanNeighborDistance(n_neighbors=2)
     >>> statistic(np.array([[0.0], [1.0], [3.0]]))
     array([-2. , -1.5, -2.5])
-    >>> statistic(np.array([[10.0]]), reference=np.array([[0.0], [1.0], [3.0]]))
+    >>> statistic(np.array([[10.0]]), among=np.array([[0.0], [1.0], [3.0]]))
     array([-8.])
     """
 
@@ -25,6 +25,6 @@ class MeanNeighborDistance(SampledStatistic):
     n_jobs: int | None = None
     random_state: int | None = 0
 
-    def _values(self, points: FloatArray, reference: FloatArray | None) -> FloatArray:
-        n_neighbors = min(self.n_neighbors, available_neighbors(points, reference))
-        return -of_neighbor_distances(row_means, points, n_neighbors, reference, self.n_jobs)
+    def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
+        n_neighbors = min(self.n_neighbors, available_neighbors(points, among))
+        return -of_neighbor_distances(row_means, points, n_neighbors, among, self.n_jobs)

@@ -45,13 +45,13 @@ def distinct_rows(points: FloatArray) -> DistinctRows:
 def neighbor_distances(
     points: FloatArray,
     n_neighbors: int,
-    reference: FloatArray | None = None,
+    among: FloatArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Distances from each point to its nearest others, ascending, shape ``(n, n_neighbors)``.
 
-    Without ``reference`` the neighbors of a point are the other points, itself excluded by index;
-    with it, they are the rows of ``reference``.
+    Without ``among`` the neighbors of a point are the other points, itself excluded by index;
+    with it, they are the rows of ``among``.
 
     >>> neighbor_distances(np.array([[0.0], [1.0], [1.0], [5.0]]), 2)
     array([[1., 1.],
@@ -59,14 +59,14 @@ def neighbor_distances(
            [0., 1.],
            [4., 4.]])
     """
-    return of_neighbor_distances(lambda nearest: nearest, points, n_neighbors, reference, n_jobs)
+    return of_neighbor_distances(lambda nearest: nearest, points, n_neighbors, among, n_jobs)
 
 
 def of_neighbor_distances(
     function: Callable[[FloatArray], FloatArray],
     points: FloatArray,
     n_neighbors: int,
-    reference: FloatArray | None = None,
+    among: FloatArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """What the function makes of the neighbor distances, row by row.
@@ -76,13 +76,13 @@ def of_neighbor_distances(
     >>> of_neighbor_distances(row_means, np.array([[0.0], [1.0], [1.0], [5.0]]), 2)
     array([1. , 0.5, 0.5, 4. ])
     """
-    among_themselves = reference is None
-    pool = points if reference is None else reference
-    n_available = available_neighbors(points, reference)
+    among_themselves = among is None
+    pool = points if among is None else among
+    n_available = available_neighbors(points, among)
     if not 1 <= n_neighbors <= n_available:
         raise ValueError(
             f"n_neighbors={n_neighbors} must lie between 1 and {n_available}, "
-            f"the number of {'other' if among_themselves else 'reference'} points."
+            f"the number of {'other' if among_themselves else 'given'} points."
         )
     distinct = distinct_rows(pool)
     queries = distinct.rows if among_themselves else points
@@ -104,11 +104,11 @@ def of_neighbor_distances(
     return results[distinct.inverse] if among_themselves else results
 
 
-def row_sample(points: FloatArray, n_most: int) -> FloatArray:
-    """At most ``n_most`` rows, drawn at random, always the same ones, where there are more."""
-    if len(points) <= n_most:
+def row_sample(points: FloatArray, n_max: int) -> FloatArray:
+    """At most ``n_max`` rows, drawn at random, always the same ones, where there are more."""
+    if len(points) <= n_max:
         return points
-    return points[np.random.RandomState(0).choice(len(points), n_most, replace=False)]
+    return points[np.random.RandomState(0).choice(len(points), n_max, replace=False)]
 
 
 def row_means(columns: FloatArray) -> FloatArray:
@@ -119,9 +119,9 @@ def row_means(columns: FloatArray) -> FloatArray:
     return np.asarray(total / max(columns.shape[1], 1))
 
 
-def available_neighbors(points: FloatArray, reference: FloatArray | None = None) -> int:
-    """How many neighbors a point can have: the others, or all rows of ``reference``."""
-    return len(points) - 1 if reference is None else len(reference)
+def available_neighbors(points: FloatArray, among: FloatArray | None = None) -> int:
+    """How many neighbors a point can have: the others, or all rows of ``among``."""
+    return len(points) - 1 if among is None else len(among)
 
 
 def nearest_rows(

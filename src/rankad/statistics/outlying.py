@@ -11,7 +11,7 @@ from rankad.statistics.bagged_neighbor_distance import BaggedNeighborDistance
 _CUTOFF = 4.0
 
 #: How many times as low the density around an outlying point is, at least.
-_LEAST_THINNING = 4.0
+_MIN_THINNING = 4.0
 
 #: The median absolute deviation of normal values is the standard deviation divided by this.
 _NORMAL_DEVIATION = 1.4826
@@ -21,7 +21,7 @@ def outlying(
     points: FloatArray,
     n_jobs: int | None = None,
     random_state: int = 0,
-    largest_share: float = 0.1,
+    max_share: float = 0.1,
 ) -> BoolArray:
     """Which points are far from the others, for what is usual among them.
 
@@ -31,7 +31,7 @@ def outlying(
     of the upper half. And the density around an outlying point is at most a quarter of that around
     the median one: in few columns the edges of a law may else be outlying. Where half of the points
     or more are copies of each other there is no such unit, and none is outlying. More than
-    ``largest_share`` of the points are a group of their own: then none is outlying, either.
+    ``max_share`` of the points are a group of their own: then none is outlying, either.
 
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
     >>> points[:3] = [[9.0, 9.0], [9.1, 9.0], [-30.0, 0.0]]
@@ -50,8 +50,8 @@ def outlying(
     upper = deviations[deviations >= 0.0]
     unit = _NORMAL_DEVIATION * max(float(np.median(np.abs(deviations))), float(np.median(upper)))
     # Where the density is q times as low, distances are q^(1/d) times as large.
-    cutoff = max(_CUTOFF * unit, log(_LEAST_THINNING) / points.shape[1])
+    cutoff = max(_CUTOFF * unit, log(_MIN_THINNING) / points.shape[1])
     is_outlying = np.asarray((unit > 0.0) & (deviations > cutoff))
-    if is_outlying.mean() > largest_share:
+    if is_outlying.mean() > max_share:
         return np.zeros(len(points), dtype=bool)
     return is_outlying

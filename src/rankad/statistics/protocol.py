@@ -11,11 +11,11 @@ class Statistic(Protocol):
     """Orders points as the density would: the higher, the more nominal.
 
     Called with the training points alone, it gives the value of each among the others: a point does
-    not count as its own neighbor. With ``reference``, it gives the values of new points among the
-    reference points.
+    not count as its own neighbor. With ``among``, it gives the values of new points among
+    those.
     """
 
-    def __call__(self, points: FloatArray, reference: FloatArray | None = None) -> FloatArray:
+    def __call__(self, points: FloatArray, among: FloatArray | None = None) -> FloatArray:
         """Value of the statistic at each point, shape ``(n,)``."""
         ...
 

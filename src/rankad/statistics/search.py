@@ -45,7 +45,7 @@ Method: TypeAlias = Literal["k-d tree", "brute force"]
 Search: TypeAlias = Callable[[FloatArray], tuple[IntArray, FloatArray]]
 
 #: Rows that stand for all where there are too many to search, and neighbors are few.
-REFERENCE_ROWS = 10_000
+SAMPLE_ROWS = 10_000
 
 #: Neighbors that are left, where they were more, when fewer rows are searched; with so many, the
 #: distance to them tells the density to some 15%. And those left where they were few.
@@ -57,14 +57,14 @@ _TREE_ROWS = 16
 
 #: Costs of an exact search that take some ten seconds on one core: of a tree in n 2^d, of brute
 #: force in n^2 (d + 14).
-_MOST_TREE_COST = 2e7
-_MOST_BRUTE_FORCE_COST = 3e11
+_MAX_TREE_COST = 2e7
+_MAX_BRUTE_FORCE_COST = 3e11
 
 #: Neighbors of all rows together, n K: a few seconds.
-_MOST_NEIGHBORS = 2e7
+_MAX_NEIGHBORS = 2e7
 
 #: Rows of which all distances are computed, not only those of neighbors: ten seconds, too.
-_MOST_ROWS_FOR_ALL_PAIRS = 20_000
+_MAX_ROWS_FOR_ALL_PAIRS = 20_000
 
 #: Work of one thread between two reports: queries, their distances by brute force, and their
 #: neighbors.
@@ -77,7 +77,7 @@ _CHUNK_NEIGHBORS = 2**20
 class NeighborSearch:
     """How neighbors are sought: by which method, among how many of the rows, and how many.
 
-    >>> search = NeighborSearch("k-d tree", n_rows=750_000, n_reference=4_543, n_neighbors=8_255)
+    >>> search = NeighborSearch("k-d tree", n_rows=750_000, n_searched=4_543, n_neighbors=8_255)
     >>> print(search)
     k-d tree among 4543 of 750000 rows, drawn at random, 50 neighbors standing for 8255
     >>> search.n_sought
@@ -86,23 +86,23 @@ class NeighborSearch:
 
     method: Method
     n_rows: int
-    n_reference: int
+    n_searched: int
     n_neighbors: int = 10
 
     @property
     def among_all(self) -> bool:
         """Whether all rows are searched."""
-        return self.n_reference == self.n_rows
+        return self.n_searched == self.n_rows
 
     @property
     def n_sought(self) -> int:
         """Neighbors sought among the rows that are searched, for ``n_neighbors`` among all."""
-        return neighbors_among(self.n_reference, self.n_rows, self.n_neighbors)
+        return neighbors_among(self.n_searched, self.n_rows, self.n_neighbors)
 
     def __str__(self) -> str:
         if self.among_all:
             return f"{self.method} among all {self.n_rows} rows"
-        sample = f"{self.method} among {self.n_reference} of {self.n_rows} rows, drawn at random"
+        sample = f"{self.method} among {self.n_searched} of {self.n_rows} rows, drawn at random"
         if self.n_sought == self.n_neighbors:
             return sample
         return f"{sample}, {self.n_sought} neighbors standing for {self.n_neighbors}"
@@ -144,14 +144,14 @@ def planned_search(
     >>> print(planned_search(150_000, n_features=2, n_neighbors=2_800))
     k-d tree among 7143 of 150000 rows, drawn at random, 133 neighbors standing for 2800
     """
-    n_reference = _rows_for_neighbors(n_rows, n_neighbors, n_searches * work_per_neighbor)
-    affordable = _affordable_rows(n_rows, n_features, n_searches, n_reference)
-    if affordable < n_reference:
+    n_searched = _rows_for_neighbors(n_rows, n_neighbors, n_searches * work_per_neighbor)
+    affordable = _affordable_rows(n_rows, n_features, n_searches, n_searched)
+    if affordable < n_searched:
         are_many = n_neighbors >= _ENOUGH_NEIGHBORS
-        at_least = min(REFERENCE_ROWS, n_reference)
-        n_reference = max(affordable, at_least) if are_many else at_least
-    method = search_method(n_reference, n_features)
-    return NeighborSearch(method, n_rows, n_reference, n_neighbors)
+        at_least = min(SAMPLE_ROWS, n_searched)
+        n_searched = max(affordable, at_least) if are_many else at_least
+    method = search_method(n_searched, n_features)
+    return NeighborSearch(method, n_rows, n_searched, n_neighbors)
 
 
 def planned_all_pairs(n_rows: int, n_neighbors: int = 10) -> NeighborSearch:
@@ -160,9 +160,9 @@ def planned_all_pairs(n_rows: int, n_neighbors: int = 10) -> NeighborSearch:
     >>> print(planned_all_pairs(100_000, n_neighbors=5))
     brute force among 10000 of 100000 rows, drawn at random
     """
-    n_reference = n_rows if n_rows <= _MOST_ROWS_FOR_ALL_PAIRS else REFERENCE_ROWS
-    n_reference = min(n_reference, _rows_for_neighbors(n_rows, n_neighbors))
-    return NeighborSearch("brute force", n_rows, n_reference, n_neighbors)
+    n_searched = n_rows if n_rows <= _MAX_ROWS_FOR_ALL_PAIRS else SAMPLE_ROWS
+    n_searched = min(n_searched, _rows_for_neighbors(n_rows, n_neighbors))
+    return NeighborSearch("brute force", n_rows, n_searched, n_neighbors)
 
 
 def search_method(n_rows: int, n_features: int) -> Method:
@@ -199,19 +199,19 @@ def chunk_size(n_queries: int, n_rows: int, n_jobs: int | None, n_nearest: int =
 def _rows_for_neighbors(n_rows: int, n_neighbors: int, work_per_neighbor: float = 1.0) -> int:
     """Rows to search so that neighbors in proportion are not too many, yet enough."""
     n_neighbors = min(n_neighbors, n_rows)
-    most = max(_MOST_NEIGHBORS / (work_per_neighbor * n_rows), _ENOUGH_NEIGHBORS)
+    most = max(_MAX_NEIGHBORS / (work_per_neighbor * n_rows), _ENOUGH_NEIGHBORS)
     return n_rows if n_neighbors <= most else ceil(n_rows * most / n_neighbors)
 
 
-def _affordable_rows(n_rows: int, n_features: int, n_searches: int, n_reference: int) -> int:
-    """As many of ``n_reference`` rows as can be searched for neighbors of all rows in time."""
-    if search_method(n_reference, n_features) == "k-d tree":
+def _affordable_rows(n_rows: int, n_features: int, n_searches: int, n_searched: int) -> int:
+    """As many of ``n_searched`` rows as can be searched for neighbors of all rows in time."""
+    if search_method(n_searched, n_features) == "k-d tree":
         cost = n_searches * n_rows * 2.0**n_features
-        n_reference = int(n_reference * min(1.0, _MOST_TREE_COST / cost))
-    if search_method(n_reference, n_features) == "brute force":
+        n_searched = int(n_searched * min(1.0, _MAX_TREE_COST / cost))
+    if search_method(n_searched, n_features) == "brute force":
         cost_of_row = float(n_searches) * n_rows * (n_features + 14)
-        n_reference = min(n_reference, int(_MOST_BRUTE_FORCE_COST / cost_of_row))
-    return n_reference
+        n_searched = min(n_searched, int(_MAX_BRUTE_FORCE_COST / cost_of_row))
+    return n_searched
 
 
 def _nearest_by_tree(

@@ -17,9 +17,10 @@ from sklearn.svm import OneClassSVM
 from rankad._typing import FloatArray
 from rankad.datasets import Law, two_gaussians
 from rankad.detector import RankAD
+from rankad.plots._style import BLACK, BLUE
 from rankad.reproduce import methods
 from rankad.reproduce.figures.roc import draw_roc
-from rankad.reproduce.figures.style import COLORS, new_figure, styled, titled
+from rankad.reproduce.figures.style import new_figure, said, styled, titled
 from rankad.reproduce.protocol import FIG_2_SET, FIG_2_SIZES, RAW, load, split
 from rankad.reproduce.results import Results
 
@@ -30,11 +31,13 @@ MASSES: Final = (0.25, 0.5, 0.75, 0.9, 0.97)
 _N_FRESH = 20_000
 
 #: Points a side of the grid on which level curves are traced.
-_N_GRID = 240
+_N_GRID = 120
 
 _SEED = 0
 
-_TRUE, _LEARNED = "0.15", COLORS[methods.DEFAULT]
+#: Shades of the learned sets, from the widest to the narrowest, and the lines of the true ones.
+_SHADES: Final = [to_rgba(BLUE, opacity) for opacity in (0.12, 0.28, 0.46, 0.68, 0.95)]
+_TRUE: Final = BLACK
 
 
 @dataclass(frozen=True)
@@ -60,16 +63,19 @@ def fig_1() -> Figure:
     ranker = RankAD.as_published(C=C, sigma=sigma, random_state=_SEED).fit(data.X)
     anchored = RankAD.as_published(anchor=1.0, C=C, sigma=sigma, random_state=_SEED).fit(data.X)
     default = RankAD(random_state=_SEED).fit(data.X)
+    setting = rf"C = {C:g}, $\sigma$ = {sigma:g}"
     panels = (
-        (f"one-class SVM,\n$\\nu$ = {nu:g}, $\\sigma$ = {sigma:g}", one_class.score_samples),
-        (f"the paper's ranker,\nm = 3, C = {C:g}, $\\sigma$ = {sigma:g}", ranker.score_samples),
-        ("the same, anchored\n(anchor = 1)", anchored.score_samples),
-        ("RankAD,\ndefault", default.score_samples),
+        (f"One-class SVM:\n$\\nu$ = {nu:g}, $\\sigma$ = {sigma:g}", one_class.score_samples),
+        (f"The paper's ranker:\n{setting}", ranker.score_samples),
+        ("The same, anchored:\nanchor = 1", anchored.score_samples),
+        ("RankAD (default):\nRankAD()", default.score_samples),
     )
-    figure, axes = new_figure(10.4, 4.6, 1, len(panels))
+    figure, axes = new_figure(4.3, 1, len(panels), sharey=True)
     for letter, ax, (title, score) in zip("abcd", axes[0], panels, strict=True):
         _draw_level_curves(ax, score, law, data.X, FIG_1_WINDOW)
         titled(ax, letter, title)
+        ax.set_xlabel("$x_1$")
+    axes[0, 0].set_ylabel("$x_2$")
     _add_key(figure)
     return figure
 
@@ -80,10 +86,10 @@ def fig_2(results: Results) -> Figure:
     rows = split(load(FIG_2_SET, _SEED, None), FIG_2_SIZES[FIG_2_SET], _SEED)  # the first run
     law = rows.law
     assert law is not None
-    figure, axes = new_figure(10.0, 7.4, 2, 2)
+    figure, axes = new_figure(7.2, 2, 2)
     draw_roc(axes[0, 0], results, FIG_2_SET, RAW)
     axes[0, 0].set_ylim(0.4, 1.005)
-    titled(axes[0, 0], "a", "ROC")
+    titled(axes[0, 0], "a", f"ROC, mean of {results.n_runs} runs ± 2 standard errors")
     panels = (
         (methods.PUBLISHED, RankAD.as_published(random_state=_SEED)),
         (methods.ANCHORED, RankAD.as_published(anchor=1.0, random_state=_SEED)),
@@ -92,7 +98,8 @@ def fig_2(results: Results) -> Figure:
     for letter, ax, (title, detector) in zip("bcd", axes.flat[1:], panels, strict=True):
         detector.fit(rows.train)
         _draw_level_curves(ax, detector.score_samples, law, rows.train, FIG_2_WINDOW)
-        titled(ax, letter, title)
+        titled(ax, letter, said(title))
+        ax.set(xlabel="$x_1$", ylabel="$x_2$")
     _add_key(figure)
     return figure
 
@@ -111,38 +118,38 @@ def _draw_level_curves(
     learned, true = (
         function(grid).reshape(_N_GRID, _N_GRID) for function in (score, law.log_density)
     )
-    labels = _thresholds(score(fresh), MASSES)
-    levels = list(labels)
-    shades = [to_rgba(_LEARNED, opacity) for opacity in np.linspace(0.1, 0.6, len(levels))]
-    ax.contourf(x, y, learned, [*levels, np.inf], colors=shades)
-    ax.plot(rows[:, 0], rows[:, 1], ".", color="0.45", markersize=1.0, rasterized=True)
-    curves = ax.contour(x, y, learned, levels, colors=[_LEARNED], linewidths=0.9)
-    ax.clabel(curves, fmt=labels, fontsize=7, inline_spacing=2)
-    true_levels = list(_thresholds(law.log_density(fresh), MASSES))
-    ax.contour(x, y, true, true_levels, colors=_TRUE, linestyles="--", linewidths=0.8)
+    levels = _thresholds(score(fresh), MASSES)
+    ax.contourf(x, y, learned, [*levels, np.inf], colors=_SHADES).set_rasterized(True)
+    ax.plot(rows[:, 0], rows[:, 1], ".", color="0.35", markersize=1.2, rasterized=True)
+    ax.contour(x, y, learned, levels, colors=[BLUE], linewidths=0.7)
+    true_levels = _thresholds(law.log_density(fresh), MASSES)
+    ax.contour(x, y, true, true_levels, colors=_TRUE, linestyles="--", linewidths=0.9)
     ax.set(aspect="equal", xlim=window.x, ylim=window.y)
     ax.grid(visible=False)
 
 
-def _thresholds(scores: FloatArray, masses: Sequence[float]) -> dict[float, str]:
-    """Scores above which these shares of them lie, increasing and distinct, with the shares.
+def _thresholds(scores: FloatArray, masses: Sequence[float]) -> list[float]:
+    """Scores above which these shares of them lie, in ascending order.
 
     >>> _thresholds(np.arange(101.0), (0.25, 0.75))
-    {25.0: '75%', 75.0: '25%'}
+    [25.0, 75.0]
     """
-    shares = sorted(masses, reverse=True)
-    return {float(np.quantile(scores, 1.0 - share)): f"{share:.0%}" for share in shares}
+    return [float(np.quantile(scores, 1.0 - mass)) for mass in sorted(masses, reverse=True)]
 
 
 def _add_key(figure: Figure) -> None:
-    shares = ", ".join(f"{mass:.0%}" for mass in MASSES)
-    lines = [
-        Line2D([], [], color=_TRUE, linestyle="--", label="true density"),
-        Patch(facecolor=to_rgba(_LEARNED, 0.4), edgecolor=_LEARNED, label="learned"),
+    """What the shades and the lines hold, below all panels."""
+    shades = [
+        Patch(facecolor=shade, edgecolor=BLUE, label=f"{mass:.0%}")
+        for mass, shade in zip(sorted(MASSES, reverse=True), _SHADES, strict=True)
     ]
+    shares = ", ".join(f"{100 * mass:.0f}" for mass in sorted(MASSES, reverse=True))
+    true = Line2D([], [], color=_TRUE, linestyle="--", label=f"true density: {shares}%")
     figure.legend(
-        handles=lines,
+        handles=[*shades, true],
         loc="outside lower center",
-        ncols=2,
-        title=f"curves around {shares} of the nominal law",
+        ncols=len(shades) + 1,
+        title="Sets that hold so much of the nominal law: learned (blue) and true (dashed)",
+        columnspacing=1.2,
+        handlelength=1.6,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from io import BytesIO
@@ -11,42 +12,42 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rankad.plots._display import BLUE, GRAY, GREEN, ORANGE, PINK, RED, SKY
+from rankad.plots import _style
+from rankad.plots._style import BLACK, BROWN, GRAY, PICTURE, PINK, RED, SKY, WINE, Look
 from rankad.reproduce import methods
 
-COLORS: Final = {
-    methods.BAYES: "#000000",
-    methods.DEFAULT: BLUE,
-    methods.PUBLISHED: RED,
-    methods.ANCHORED: PINK,
-    methods.OC_SVM: ORANGE,
-    methods.BP_KNNG: "#A6761D",
-    methods.AK_LPE: GREEN,
-    methods.IFOREST: "#E7298A",
-    methods.MASSAD: GRAY,
-    methods.KNN: SKY,
-    methods.LOF: "#7B4FA3",
-    methods.ECOD: "#B8A400",
+LOOKS: Final = {
+    methods.BAYES: Look(BLACK, "x", (0, (4, 2))),
+    methods.DEFAULT: _style.DEFAULT,
+    methods.PUBLISHED: _style.PUBLISHED,
+    methods.ANCHORED: Look(PINK, "d", (0, (6, 1, 1, 1))),
+    methods.OC_SVM: _style.ONE_CLASS,
+    methods.BP_KNNG: Look(BROWN, "^", ":"),
+    methods.AK_LPE: Look(SKY, "<", (0, (1, 1))),
+    methods.IFOREST: Look(WINE, "D", (0, (3, 1, 1, 1))),
+    methods.MASSAD: Look(GRAY, "p", ":"),
+    methods.KNN: _style.NEIGHBORS,
+    methods.LOF: _style.LOCAL_OUTLIER,
+    methods.ECOD: _style.ECOD,
+    methods.TRAINING_RANKS: Look(RED, "X", "-."),
 }
 
-MARKERS: Final = dict(zip(COLORS, "xoXds^vDP<>*", strict=True))
-
-_STYLE: Final[dict[str, Any]] = {
-    "font.size": 9.0,
-    "axes.titlesize": 10.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "legend.frameon": False,
-    "legend.fontsize": 8.0,
-    "svg.fonttype": "none",
-    # The same picture is the same file.
-    "svg.hashsalt": "rankad",
-}
-
+#: Widths of figures in inches: 9 are shown some 800 pixels wide.
+WIDTH: Final = 9.0
 
 Drawing = TypeVar("Drawing", bound=Callable[..., Figure])
+
+
+def said(method: str) -> str:
+    """What a method is called in a picture: the default is said to be it."""
+    return f"{method} (default)" if method == methods.DEFAULT else method
+
+
+#: Paths of an SVG: of their numbers, more than one decimal is seen by nobody, and lines that follow
+#: one another need no letter each.
+_PATH: Final = re.compile(rb' d="[^"]*"')
+_DECIMALS: Final = re.compile(rb"(\.\d)\d+")
+_NEXT_LINE: Final = re.compile(rb" ?\nL ")
 
 
 def styled(draw: Drawing) -> Drawing:
@@ -54,16 +55,16 @@ def styled(draw: Drawing) -> Drawing:
 
     @wraps(draw)
     def drawn(*arguments: Any, **options: Any) -> Figure:
-        with style.context(("default", _STYLE)):
+        with style.context(("default", PICTURE)):
             return draw(*arguments, **options)
 
     return cast(Drawing, drawn)
 
 
-def new_figure(width: float, height: float, n_rows: int, n_columns: int) -> tuple[Figure, Any]:
+def new_figure(height: float, n_rows: int, n_columns: int, **options: Any) -> tuple[Figure, Any]:
     """An empty figure and its axes, an array of shape ``(n_rows, n_columns)``."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns, squeeze=False)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns, squeeze=False, **options)
 
 
 def titled(ax: Axes, letter: str, title: str) -> None:
@@ -73,10 +74,15 @@ def titled(ax: Axes, letter: str, title: str) -> None:
 
 def images(figure: Figure) -> dict[str, bytes]:
     """The figure as PNG and as SVG, by the ending of the file's name."""
-    made = {}
-    with style.context(("default", _STYLE)):
-        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-            stream = BytesIO()
-            figure.savefig(stream, format=ending, dpi=150, metadata=metadata)
-            made[ending] = stream.getvalue()
-    return made
+    with style.context(("default", PICTURE)):
+        stream = BytesIO()
+        figure.savefig(stream, format="svg", dpi=150, metadata={"Date": None})
+        svg = _PATH.sub(_shortened, stream.getvalue())
+        return {"png": _style.png(figure), "svg": svg}
+
+
+def _shortened(path: re.Match[bytes]) -> bytes:
+    """A path in fewer bytes; a line may follow only a line or the first point."""
+    if b"\nQ" in path[0] or b"\nC" in path[0]:
+        return path[0]
+    return _NEXT_LINE.sub(b" ", _DECIMALS.sub(rb"\1", path[0]))

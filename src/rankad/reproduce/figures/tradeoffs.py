@@ -2,63 +2,103 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from rankad.plots._style import BLACK, BLUE, RED
 from rankad.reproduce import methods
-from rankad.reproduce.figures.style import COLORS, MARKERS, new_figure, styled, titled
+from rankad.reproduce.figures.style import LOOKS, new_figure, said, styled, titled
 from rankad.reproduce.protocol import STANDARD
-from rankad.reproduce.records import LEVELS
+from rankad.reproduce.records import LEVELS, Record
 from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
 #: Lower rates, 0 among them, are drawn here: the scale is logarithmic.
-_LEAST_RATE = 0.002
+LEAST_RATE = 0.002
+
+#: Areas of markers that look alike in size.
+_MARKER_AREAS = {"o": 60, "X": 62, "s": 48, "^": 58, "v": 58, "<": 58, ">": 58, "D": 40, "P": 66}
 
 
 def _shown(results: Results) -> list[str]:
-    return [name for name in COLORS if name in results.methods]
+    return [name for name in LOOKS if name in results.methods]
 
 
 @styled
 def false_alarms(results: Results) -> Figure:
-    """Asked against realised false alarms of each method, z-scored: sets as dots, their mean."""
-    shown = [*_shown(results), methods.TRAINING_RANKS]
-    n_columns = 4
-    n_rows = -(-len(shown) // n_columns)
-    figure, axes = new_figure(10.0, 2.6 * n_rows, n_rows, n_columns)
-    for ax, method in zip(axes.flat, shown, strict=False):
-        _draw_rates(ax, results, method)
-    for ax in list(axes.flat)[len(shown) :]:
-        ax.remove()
-    figure.supxlabel("false-alarm rate asked", fontsize=9)
-    figure.supylabel("realised on fresh nominal rows", fontsize=9)
+    """Asked against realised false alarms, z-scored: a line for each method, a panel a level."""
+    shown = _shown(results)
+    figure, axes = new_figure(1.6 + 0.36 * len(shown), 1, len(LEVELS), sharey=True)
+    for level, (ax, alpha) in enumerate(zip(axes[0], LEVELS, strict=True)):
+        ax.axvline(alpha, color=BLACK, linewidth=1.2, linestyle="--")
+        for place, method in enumerate(shown):
+            _draw_rates(ax, results, method, level, place)
+        ax.set(xscale="log", xlim=(0.9 * LEAST_RATE, 1.0), title=f"Asked for: {alpha:g}")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
+        ax.grid(visible=False, axis="y")
+    axes[0, 0].set_yticks(range(len(shown)), [said(method) for method in shown])
+    axes[0, 0].invert_yaxis()
+    for label, method in zip(axes[0, 0].get_yticklabels(), shown, strict=True):
+        label.set_fontweight("bold" if method == methods.DEFAULT else "normal")
+    figure.supxlabel("False-alarm rate realised on fresh nominal rows", fontsize=11)
+    _add_key(figure)
     return figure
 
 
-def _draw_rates(ax: Axes, results: Results, method: str) -> None:
-    color = COLORS.get(method, COLORS[methods.PUBLISHED])
-    ax.plot([0.005, 0.2], [0.005, 0.2], color="0.4", linewidth=1.0, linestyle="--")
-    for name in results.sets:
-        rates = false_alarm_rates(results.runs(method, name, STANDARD))
-        ax.plot(LEVELS, np.maximum(rates, _LEAST_RATE), "o", color=color, alpha=0.35, markersize=4)
-    means = results.mean_false_alarms(method, STANDARD)
-    means = np.maximum(means, _LEAST_RATE)
-    ax.plot(LEVELS, means, "_-", color=color, markersize=11, linewidth=1.6)
-    guarantee = results.runs(method, results.sets[0], STANDARD)[0].guarantee
-    ax.set_title(f"{method}\n{_promise(guarantee)}", fontsize=9, loc="left")
-    ax.set(xscale="log", yscale="log", xlim=(0.006, 0.17), ylim=(0.9 * _LEAST_RATE, 0.6))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(FixedLocator(LEVELS))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(lambda rate, _: f"{rate:g}")
-        axis.set_minor_formatter(NullFormatter())
+def _draw_rates(ax: Axes, results: Results, method: str, level: int, place: int) -> None:
+    """Rates of one method at one level: a dot for each set, and their mean with its interval."""
+    color = _color(results.runs(method, results.sets[0], STANDARD))
+    rates = np.array(
+        [false_alarm_rates(results.runs(method, name, STANDARD))[level] for name in results.sets]
+    )
+    shown = np.maximum(rates, LEAST_RATE)
+    ax.plot(shown, np.full(len(shown), place), "o", color=color, alpha=0.4, markersize=5)
+    mean = rates.mean()
+    error = 2.0 * rates.std(ddof=min(1, len(rates) - 1)) / np.sqrt(len(rates))
+    low, high = np.maximum([mean - error, mean + error], LEAST_RATE)
+    ax.plot([low, high], [place, place], "-", color=color, linewidth=2.0)
+    marker = "D" if color == BLUE else "|"
+    ax.plot(
+        [max(mean, LEAST_RATE)],
+        [place],
+        marker,
+        color=color,
+        markersize=8 if marker == "D" else 15,
+        markeredgewidth=2.2 if marker == "|" else 0.0,
+        label=method,
+    )
 
 
-def _promise(guarantee: str) -> str:
-    return {"exact": "held-out: guaranteed", "none": "training ranks: no guarantee"}.get(
-        guarantee, guarantee
+def _color(runs: list[Record]) -> str:
+    """Blue where a guarantee stands behind the level."""
+    return BLUE if runs[0].guarantee == "exact" else RED
+
+
+def _add_key(figure: Figure) -> None:
+    mean: dict[str, Any] = {"linestyle": "-", "linewidth": 2.0}
+    figure.legend(
+        handles=[
+            Line2D([], [], color=BLUE, marker="D", label="held-out scores: guaranteed", **mean),
+            Line2D(
+                *([], []),
+                color=RED,
+                marker="|",
+                markersize=13,
+                markeredgewidth=2.2,
+                label="training ranks: no guarantee",
+                **mean,
+            ),
+            Line2D([], [], color="0.4", marker="o", alpha=0.5, linestyle="", label="one set"),
+            Line2D([], [], color=BLACK, linestyle="--", label="as asked for"),
+        ],
+        loc="outside upper center",
+        ncols=4,
+        title="Mean over the sets, ± 2 standard errors",
     )
 
 
@@ -67,30 +107,46 @@ def auc_and_time(results: Results) -> Figure:
     """AUC against the time to test a point, for each method and set, z-scored."""
     n_columns = 4
     n_rows = -(-len(results.sets) // n_columns)
-    figure, axes = new_figure(10.0, 2.9 * n_rows + 0.5, n_rows, n_columns)
+    figure, axes = new_figure(2.6 * n_rows + 1.3, n_rows, n_columns, sharex=True)
     for letter, ax, name in zip("abcdefgh", axes.flat, results.sets, strict=False):
         for method in _shown(results):
-            runs = results.runs(method, name, STANDARD)
-            n_rows_tested = runs[0].measures["n_nominal"] + runs[0].measures["n_anomalies"]
-            microseconds = 1e6 * results.median_seconds(method, name, STANDARD) / n_rows_tested
-            auc = float(of_runs(runs, "auc").mean())
-            ax.plot(
-                microseconds,
-                auc,
-                MARKERS[method],
-                color=COLORS[method],
-                markersize=9 if method == methods.DEFAULT else 6,
-                markeredgewidth=0.0,
-                label=method,
-                zorder=3 if method == methods.DEFAULT else 2,
-                clip_on=False,
-            )
+            if method != methods.TRAINING_RANKS:  # the default's ranker, and so its AUC and time
+                _draw_tradeoff(ax, results, method, name)
         ax.set(xscale="log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        ax.tick_params(labelsize=9.0)
+        ax.margins(0.12)
         titled(ax, letter, name)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5)
-    for ax in axes[-1]:
-        ax.set_xlabel("microseconds to test a point")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("AUC")
+    figure.legend(
+        [handle.lines[0] for handle in handles],
+        [said(label) for label in labels],
+        loc="outside upper center",
+        ncols=4,
+        title=f"Bars: ± 2 standard errors over {results.n_runs} runs",
+    )
+    figure.supxlabel("Microseconds to test a point, one thread", fontsize=11)
+    figure.supylabel("AUC", fontsize=11)
     return figure
+
+
+def _draw_tradeoff(ax: Axes, results: Results, method: str, name: str) -> None:
+    runs, look = results.runs(method, name, STANDARD), LOOKS[method]
+    n_tested = runs[0].measures["n_nominal"] + runs[0].measures["n_anomalies"]
+    aucs = of_runs(runs, "auc")
+    is_default = method == methods.DEFAULT
+    ax.errorbar(
+        [1e6 * results.median_seconds(method, name, STANDARD) / n_tested],
+        [aucs.mean()],
+        yerr=[2.0 * aucs.std(ddof=min(1, len(aucs) - 1)) / np.sqrt(len(aucs))],
+        **look.line(linestyle="none"),
+        markersize=_MARKER_AREAS.get(look.marker, 60) ** 0.5,
+        markeredgecolor=BLACK if is_default else "white",
+        markeredgewidth=1.3 if is_default else 0.4,
+        elinewidth=1.2,
+        capsize=2.0,
+        label=method,
+        zorder=3.0 if is_default else 2.0,
+    )

@@ -6,7 +6,7 @@ from typing import Protocol
 from rankad._typing import FloatArray
 from rankad.kernels import CenterFeatures
 from rankad.preferences import Preferences
-from rankad.ranker import RankSVM
+from rankad.ranker import RankProblem
 from rankad.solvers import Solution
 
 
@@ -36,7 +36,7 @@ class PointBasis:
 
     def __init__(
         self,
-        problem: RankSVM,
+        problem: RankProblem,
         among_centers: FloatArray,
         to_centers: FloatArray,
         sigma: float,
@@ -69,7 +69,7 @@ class CenterBasis:
 
     def __init__(
         self,
-        problem: RankSVM,
+        problem: RankProblem,
         train: FloatArray,
         test: FloatArray,
         centers: FloatArray,
@@ -77,7 +77,7 @@ class CenterBasis:
         nearest: FloatArray,
     ) -> None:
         self.problem, self.nearest = problem, nearest
-        self._features = CenterFeatures.of(centers, sigma)
+        self._features = CenterFeatures.from_centers(centers, sigma)
         self._train, self._held_out = self._features(train), self._features(test)
 
     def solved(self, preferences: Preferences, C: float, start: FloatArray | None) -> Solution:

@@ -10,9 +10,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import gamma
+from sklearn.exceptions import NotFittedError
 
-from rankad.calibration import HeldOutScores, OnlineDiscoveries, TrainingScores
-from rankad.calibration.drift import BETTINGS, DriftMonitor, MixtureBetting, SimpleJumper
+from rankad import RankAD
+from rankad.calibration import CrossFittedScores, HeldOutScores, OnlineDiscoveries, TrainingScores
+from rankad.calibration.betting import BETTINGS, MixtureBetting, SimpleJumper
+from rankad.monitoring import DriftMonitor
+from rankad.monitoring.drift import held_out_scores
 
 STRATEGIES = pytest.mark.parametrize(
     "betting", [MixtureBetting(), SimpleJumper(), SimpleJumper(reserve=True)], ids=repr
@@ -48,7 +52,7 @@ def delay(betting, seed, *, n_before=0, shift=-1.0):
     """Number of normal scores with another mean until the alarm, after some without; 500 before."""
     rng = np.random.default_rng(seed)
     monitor = DriftMonitor(
-        HeldOutScores.of(rng.normal(size=500)), betting=betting, random_state=seed
+        HeldOutScores.from_scores(rng.normal(size=500)), betting=betting, random_state=seed
     )
     assert not monitor.update_many(rng.normal(size=n_before))
     monitor.update_many(rng.normal(size=1000) + shift)
@@ -139,7 +143,7 @@ def test_villes_bound_holds_for_exchangeable_streams(betting):
         # Exchangeable, neither independent nor without ties.
         scores = np.round(rng.normal() + rng.normal(size=400), 1)
         monitor = DriftMonitor(
-            HeldOutScores.of(scores[:30]), betting=betting, alarm_level=level, random_state=seed
+            HeldOutScores.from_scores(scores[:30]), betting=betting, alpha=level, random_state=seed
         )
         n_alarms += monitor.update_many(scores[30:])
     assert n_alarms / n_streams <= level + 4 * np.sqrt(level * (1 - level) / n_streams)
@@ -153,7 +157,10 @@ def test_a_fixed_reference_alarms_falsely_and_a_growing_one_does_not(name):
     fixed_alarms = growing_alarms = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)
-        reference, scores = HeldOutScores.of(rng.normal(size=100)), rng.normal(size=n_scores)
+        reference, scores = (
+            HeldOutScores.from_scores(rng.normal(size=100)),
+            rng.normal(size=n_scores),
+        )
         fixed = DriftMonitor(betting=name)
         n_below = np.searchsorted(reference.scores, scores)
         for p in (n_below + 1 - rng.random(n_scores)) / (reference.size + 1):
@@ -184,7 +191,7 @@ def test_with_a_reserve_a_late_change_is_found_sooner():
 def test_a_resumed_monitor_continues_bit_for_bit(name, rng):
     scores = np.round(rng.normal(size=900), 1)
     scores[[10, 20]] = -inf, inf
-    reference = HeldOutScores.of(np.round(rng.normal(size=50), 1))
+    reference = HeldOutScores.from_scores(np.round(rng.normal(size=50), 1))
     options = {"betting": name, "history_size": 70, "random_state": 3}
     whole, first = DriftMonitor(reference, **options), DriftMonitor(reference, **options)
     whole.update_many(scores[:400])
@@ -211,7 +218,7 @@ def test_one_by_one_is_the_same_as_many(rng):
 
 
 def test_the_alarm_stays_until_restart():
-    monitor = DriftMonitor(alarm_level=0.1, history_size=1000, random_state=0)
+    monitor = DriftMonitor(alpha=0.1, history_size=1000, random_state=0)
     assert monitor.martingale == 1.0
     while not monitor.update_p(0.01):
         assert monitor.martingale < 10
@@ -230,16 +237,16 @@ def test_the_alarm_stays_until_restart():
 
 
 def test_restart_keeps_the_scores_unless_a_new_reference_is_given(rng):
-    monitor = DriftMonitor(HeldOutScores.of(rng.normal(size=20)), random_state=0)
+    monitor = DriftMonitor(HeldOutScores.from_scores(rng.normal(size=20)), random_state=0)
     monitor.update_many(rng.normal(size=100))
     assert len(monitor.restart().state()["p_values"]["scores"]) == 120
-    recalibrated = SimpleNamespace(reference_=HeldOutScores.of(np.array([2.0, 1.0])))
+    recalibrated = SimpleNamespace(reference_=HeldOutScores.from_scores(np.array([2.0, 1.0])))
     p_values = monitor.restart(recalibrated).state()["p_values"]
     assert p_values["scores"] == [1.0, 2.0]
     assert p_values["n_drawn"] == 100
     for refuses in (DriftMonitor, monitor.restart):
         with pytest.raises(ValueError, match="only be compared with held-out scores"):
-            refuses(TrainingScores.of(np.arange(9.0)))
+            refuses(TrainingScores.from_scores(np.arange(9.0)))
 
 
 @dataclass(frozen=True)
@@ -287,9 +294,9 @@ def test_bad_scores_are_refused_and_change_nothing(scores):
 
 
 def test_bad_parameters_are_refused():
-    for alarm_level in (0.0, 1.0, -1, np.nan):
-        with pytest.raises(ValueError, match="alarm_level must be between 0 and 1"):
-            DriftMonitor(alarm_level=alarm_level)
+    for alpha in (0.0, 1.0, -1, np.nan):
+        with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+            DriftMonitor(alpha=alpha)
     with pytest.raises(ValueError, match=r"one of \['jumper', 'mixture'\]"):
         DriftMonitor(betting="power")
     with pytest.raises(ValueError, match="jump must be a number from 0 to 1"):
@@ -313,3 +320,33 @@ def test_a_monitor_tells_how_it_stands(rng):
     monitor.update_many(np.arange(-1000.0, -1300.0, -1.0))
     assert "alarm at" in repr(monitor)
     assert "no alarm" not in repr(monitor)
+
+
+def test_the_held_out_scores_of_a_detector():
+    reference = HeldOutScores.from_scores(np.array([2.0, 1.0]))
+    assert_array_equal(held_out_scores(reference), [1.0, 2.0])
+    assert_array_equal(held_out_scores(SimpleNamespace(reference_=reference)), [1.0, 2.0])
+    assert held_out_scores(None).size == 0
+
+
+@pytest.mark.parametrize("kind", [TrainingScores, CrossFittedScores])
+def test_scores_that_were_not_held_out_are_refused(kind):
+    reference = kind.from_scores(np.arange(9.0))
+    for detector in (reference, SimpleNamespace(reference_=reference)):
+        with pytest.raises(ValueError, match=r'held-out scores; .*calibration="split"'):
+            held_out_scores(detector)
+
+
+def test_what_is_no_fitted_detector_is_refused():
+    with pytest.raises(NotFittedError):
+        held_out_scores(RankAD())
+    with pytest.raises(TypeError, match="must be a calibrated detector or None"):
+        held_out_scores(np.arange(9.0))
+
+
+def test_a_rounded_reference_is_refused():
+    class Thinned(HeldOutScores):
+        size = 7
+
+    with pytest.raises(ValueError, match="keeps only 3 of its scores"):
+        held_out_scores(Thinned.from_scores(np.arange(3.0)))

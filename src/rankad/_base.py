@@ -1,32 +1,64 @@
-"""The public face of a detector whose scores become p-values: methods that only delegate."""
+"""What all detectors share: how a fit is composed, and methods that only delegate."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import Any, Self
+from functools import wraps
+from numbers import Real
+from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import OutlierMixin
+from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rankad._borrowed import Interval, StrOptions, _fit_context
 from rankad._progress import logger, progress_shown
 from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad._validation import scoring_rows, training_rows
-from rankad.calibration.bounds import Audit, FalseAlarmBounds
-from rankad.calibration.budgets import FalseAlarmsPerDay
-from rankad.calibration.control import FalseAlarmControl, require_level
-from rankad.calibration.holdout import CALIBRATIONS, CalibratedModel, Learn, M, Model
-from rankad.calibration.reference import HeldOutScores, ReferenceScores
+from rankad.calibration import (
+    CALIBRATION_SIZE_CONSTRAINT,
+    HOLDOUTS,
+    Audit,
+    FalseAlarmBounds,
+    FalseAlarmControl,
+    FalseAlarmsPerDay,
+    HeldOutScores,
+    Holdout,
+    ReferenceScores,
+)
+from rankad.calibration.control import checked_alpha
+from rankad.models import Model
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+#: Constraints of the parameters that every detector has.
+COMMON_CONSTRAINTS: Final[dict[str, list[Any]]] = {
+    "alpha": [Interval(Real, 0, 1, closed="neither")],
+    "calibration": [StrOptions(set(HOLDOUTS))],
+    "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
+    "random_state": ["random_state"],
+}
 
 
-class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
-    """What all detectors say and do once fitted: scores by their model, the rest by their control.
+def validated_fit(fit: Fit) -> Fit:
+    """Check the parameters before a fit, and show its progress where ``verbose`` asks for it."""
+
+    @wraps(fit)
+    def shown(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with progress_shown(getattr(self, "verbose", False)):
+            return fit(self, *args, **kwargs)
+
+    return cast("Fit", _fit_context(prefer_skip_nested_validation=False)(shown))
+
+
+class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """What all detectors share: scores come from their model, decisions from their reference.
 
     A detector has the parameters ``alpha``, ``calibration``, ``calibration_size`` and
-    ``random_state``. Its ``fit`` gives a function that learns from rows to `_calibrated`, and adds
-    what it wants to be known of the model.
+    ``random_state``. Its ``fit`` learns a model from rows, and leaves the rest to this class.
 
     Attributes
     ----------
@@ -35,8 +67,10 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores made its reference, ascending: those held out, or all.
     offset_ : float
-        Rows that score below it are anomalies at level ``alpha``.
+        Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_CONSTRAINTS
 
     alpha: float
     calibration: str
@@ -46,27 +80,37 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
     calibration_indices_: IntArray
     _model: Model
 
-    def _calibrated(self, X: ArrayLike, learn: Learn[M]) -> tuple[Self, M]:
-        """A copy of this detector that has learned and is calibrated, and its model.
+    def _fit(self, X: ArrayLike, learn: Callable[[FloatArray, np.random.RandomState], Any]) -> Self:
+        """Validate, hold out, learn, calibrate; ``learn`` takes rows and random numbers."""
+        fitted, rows, rng, holdout = self._begin_fit(X)
 
-        This one stays as it is: a fit that fails leaves nothing behind.
+        def learn_rows(rows: FloatArray, like: Any = None) -> Any:
+            return learn(rows, rng)
+
+        model = learn_rows(rows[holdout.training])
+        reference = holdout.reference(model, learn_rows, rows)
+        return self._end_fit(fitted, model, holdout, reference)
+
+    def _begin_fit(self, X: ArrayLike) -> tuple[Self, FloatArray, np.random.RandomState, Holdout]:
+        """A copy to fit, the rows checked, random numbers, and which rows to hold out.
+
+        This detector stays as it is until `_end_fit`: a fit that fails changes nothing.
         """
         fitted = copy(self)
         _forget_fit(fitted)
-        with progress_shown(getattr(self, "verbose", False)):
-            rows = training_rows(fitted, X)
-            calibrate = CALIBRATIONS[self.calibration]
-            rng = check_random_state(self.random_state)
-            calibrated: CalibratedModel[M] = calibrate(learn, rows, self.calibration_size, rng)
-            logger.info("calibrated on %d rows", calibrated.reference.size)
-        fitted._model = calibrated.model
-        fitted.reference_ = calibrated.reference
-        fitted.calibration_indices_ = calibrated.indices
-        fitted._control.warn_if_too_coarse(self.alpha)
-        return fitted, calibrated.model
+        rows = training_rows(fitted, X)
+        rng = check_random_state(self.random_state)
+        return fitted, rows, rng, HOLDOUTS[self.calibration](len(rows), self.calibration_size, rng)
 
-    def _become(self, fitted: Self) -> Self:
-        """Take over what a fit has learned, and keep nothing of an earlier one."""
+    def _end_fit(
+        self, fitted: Self, model: Model, holdout: Holdout, reference: ReferenceScores
+    ) -> Self:
+        """Take over what was learned, and keep nothing of an earlier fit."""
+        logger.info("calibrated on %d rows", reference.size)
+        fitted._model = model
+        fitted.reference_ = reference
+        fitted.calibration_indices_ = holdout.calibration
+        fitted._control.warn_if_too_coarse(self.alpha)
         _forget_fit(self)
         self.__dict__.update(fitted.__dict__)
         return self
@@ -91,7 +135,7 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
         Minus infinity where the reference cannot resolve the level: nothing alarms.
         """
         check_is_fitted(self, "reference_")
-        return self.reference_.threshold(require_level(self.alpha))
+        return self.reference_.threshold(checked_alpha(self.alpha))
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
         """Score of each row: higher = more nominal.
@@ -198,7 +242,7 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
         self : object
         """
         scores = self.score_samples(X)
-        new = HeldOutScores.of(scores) if replace else self.reference_.extended(scores)
+        new = HeldOutScores.from_scores(scores) if replace else self.reference_.extended(scores)
         self.reference_ = new
         self._control.warn_if_too_coarse(self.alpha)
         return self
@@ -314,7 +358,7 @@ class CalibratedDetector(OutlierMixin):  # type: ignore[misc]
         return self._control.audit(int((labels == -1).sum()), len(labels), alpha, confidence)
 
 
-def _forget_fit(detector: CalibratedDetector) -> None:
+def _forget_fit(detector: BaseDetector) -> None:
     """Remove what a fit has learned: by scikit-learn's custom, the attributes that end in ``_``."""
     for name in [name for name in detector.__dict__ if name.endswith("_")]:
         delattr(detector, name)

@@ -6,15 +6,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankad import RankAD
-from rankad.calibration import HeldOutScores, Reweighted, WeightedScores, density_ratio
+from rankad.calibration import HeldOutScores, WeightedScores, density_ratio
 from rankad.exceptions import CalibrationWarning
+from rankad.monitoring import Reweighted
 
 
 def test_equal_weights_are_split_conformal(rng):
     reference, new = rng.normal(size=50), rng.normal(size=20)
-    weighted = WeightedScores.of(reference, np.full(50, 3.0))
+    weighted = WeightedScores.from_scores(reference, np.full(50, 3.0))
     assert_allclose(
-        weighted.p_values(new, np.full(20, 3.0)), HeldOutScores.of(reference).p_values(new)
+        weighted.p_values(new, np.full(20, 3.0)), HeldOutScores.from_scores(reference).p_values(new)
     )
     assert weighted.effective_size == pytest.approx(50)
 
@@ -26,18 +27,20 @@ def test_p_values_match_the_formula(rng):
         (weights[scores <= s].sum() + w) / (weights.sum() + w)
         for s, w in zip(new, new_weights, strict=True)
     ]
-    assert_allclose(WeightedScores.of(scores, weights).p_values(new, new_weights), expected)
+    assert_allclose(
+        WeightedScores.from_scores(scores, weights).p_values(new, new_weights), expected
+    )
 
 
 @pytest.mark.parametrize("weights", [np.ones(2), -np.ones(3), np.array([1.0, np.nan, 1.0])])
 def test_bad_weights_are_refused(weights):
     with pytest.raises(ValueError, match=r"[wW]eight"):
-        WeightedScores.of(np.zeros(3), weights)
+        WeightedScores.from_scores(np.zeros(3), weights)
 
 
 def test_weights_that_are_all_zero_are_refused():
     with pytest.raises(ValueError, match="Not all weights may be 0"):
-        WeightedScores.of(np.zeros(3), np.zeros(3))
+        WeightedScores.from_scores(np.zeros(3), np.zeros(3))
 
 
 def test_columns_are_checked(rng):

@@ -2,127 +2,21 @@
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import ceil, exp, inf, lgamma, log
-from typing import Any, Final, Protocol, Self, TypeAlias
+from math import exp, inf, log
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from rankad._typing import FloatArray
-from rankad.calibration.stream import OnlinePValues, held_out_scores, in_order
-
-#: Where the bets stand: plain numbers, so that they can be saved.
-Bets: TypeAlias = tuple[float, ...]
+from rankad.calibration import ReferenceScores
+from rankad.calibration.betting import BETTINGS, Betting, betting_named
+from rankad.calibration.online_p_values import OnlinePValues, checked_stream
 
 #: Of saved states: one that a later rankad writes may hold more.
 _STATE_VERSION: Final = 1
-
-
-class Betting(Protocol):
-    """How to bet against p-values that claim to be independent and uniform.
-
-    The capital starts at 1, and each bet must be fair: its mean over a uniform p is 1.
-    """
-
-    def start(self) -> Bets:
-        """Bets before the first p-value."""
-
-    def bet(self, bets: Bets, p: float) -> Bets:
-        """Bets after one more p-value, above 0 and at most 1."""
-
-    def log_martingale(self, bets: Bets) -> float:
-        """Logarithm of the capital."""
-
-
-@dataclass(frozen=True)
-class MixtureBetting:
-    """Vovk's mixture of the power bets ``eps p^(eps - 1)``, over all eps between 0 and 1.
-
-    It bets on small p-values only: on scores that fall, never on scores that rise.
-
-    >>> betting = MixtureBetting()
-    >>> bets = betting.bet(betting.bet(betting.start(), 0.01), 0.02)
-    >>> round(exp(betting.log_martingale(bets)), 2)
-    16.04
-    """
-
-    def start(self) -> Bets:
-        """No p-values, and no sum of their logarithms: all that the mixture depends on."""
-        return 0.0, 0.0
-
-    def bet(self, bets: Bets, p: float) -> Bets:
-        """Count the p-value, and add its logarithm."""
-        return bets[0] + 1.0, bets[1] + log(p)
-
-    def log_martingale(self, bets: Bets) -> float:
-        """Logarithm of the exact integral of ``eps^n exp(a (1 - eps))``, with ``a = -sum log p``.
-
-        With ``s = n + 1`` it is ``e^a a^-s`` times the lower incomplete gamma function of (s, a).
-        Its rounding error is about ``1e-16 s log s``: 1e-9 after a million p-values.
-        """
-        s, a = bets[0] + 1.0, -bets[1]
-        share = float(gammainc(s, a))
-        if share < 1e-290:  # digits lost to underflow
-            return _log_mixture_series(s, a)
-        return a - s * log(a) + lgamma(s) + log(share)
-
-
-@dataclass(frozen=True)
-class SimpleJumper:
-    """Vovk's Simple Jumper: three gamblers, who bet ``1 + e (p - 1/2)`` with e = -1, 0 and 1.
-
-    Before each bet every gambler gives the share `jump` of what he has, to be divided equally: so
-    the bets turn soon after the p-values do. It notices scores that fall and scores that rise.
-
-    While nothing drifts the gamblers lose 0.4% at each step, and then take as long to recover. With
-    `reserve` the capital is kept back at first, and the n-th step releases ``1 / (n (n + 1))`` of
-    it. That is a mixture of jumpers that start at each step, never below ``1 / (n + 1)``: the delay
-    before a late change is found grows with the logarithm of n, not with n.
-
-    >>> betting = SimpleJumper()
-    >>> bets = betting.bet(betting.bet(betting.start(), 0.01), 0.02)
-    >>> round(exp(betting.log_martingale(bets)), 2)
-    1.16
-    """
-
-    jump: float = 0.01
-    reserve: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.jump <= 1.0:
-            raise ValueError(f"jump must be a number from 0 to 1; got {self.jump!r}.")
-
-    def start(self) -> Bets:
-        """Logarithm of the whole capital; shares of the gamblers and the reserve; steps so far."""
-        third = 0.0 if self.reserve else 1.0 / 3.0
-        return 0.0, third, third, third, float(self.reserve), 0.0
-
-    def bet(self, bets: Bets, p: float) -> Bets:
-        """Divide a part of the capital, then let each gambler win or lose."""
-        log_capital, low, middle, high, reserve, n = bets
-        released = reserve / (n + 2.0)
-        kept, given = 1.0 - self.jump, (self.jump * (low + middle + high) + released) / 3.0
-        low = (kept * low + given) * (1.5 - p)
-        middle = kept * middle + given
-        high = (kept * high + given) * (0.5 + p)
-        reserve -= released
-        # Shares of the whole, and only the whole in logarithms: nothing can overflow.
-        growth = low + middle + high + reserve
-        shares = low / growth, middle / growth, high / growth, reserve / growth
-        return log_capital + log(growth), *shares, n + 1.0
-
-    def log_martingale(self, bets: Bets) -> float:
-        """Logarithm of the whole capital."""
-        return bets[0]
-
-
-BETTINGS: Final[Mapping[str, Betting]] = {
-    "jumper": SimpleJumper(reserve=True),
-    "mixture": MixtureBetting(),
-}
 
 
 class DriftMonitor:
@@ -130,8 +24,8 @@ class DriftMonitor:
 
     Each score becomes a p-value by its place among the reference scores *and all scores since*
     (`OnlinePValues`). A martingale bets against these p-values, and the alarm is raised when it
-    reaches ``1 / alarm_level``. While nothing drifts, that ever happens, however long the stream,
-    with probability at most `alarm_level` (Ville's inequality). No alarm is no proof: each score
+    reaches ``1 / alpha``. While nothing drifts, that ever happens, however long the stream,
+    with probability at most `alpha` (Ville's inequality). No alarm is no proof: each score
     joins those that later scores are compared with, so a small shift that goes unnoticed for long
     comes to look normal.
 
@@ -147,7 +41,7 @@ class DriftMonitor:
     betting : {"jumper", "mixture"} or Betting, default="jumper"
         "jumper" is `SimpleJumper` with a reserve, and notices scores that fall or rise. "mixture"
         is `MixtureBetting`; it is quicker where scores fall at once, slow to find a later change.
-    alarm_level : float, default=0.01
+    alpha : float, default=0.01
         Bound on the probability that a stream without drift ever alarms.
     history_size : int, default=0
         How many of the last values of `log_martingale` to keep in `history`.
@@ -165,7 +59,7 @@ class DriftMonitor:
     --------
     >>> from rankad.calibration import HeldOutScores
     >>> rng = np.random.default_rng(0)
-    >>> monitor = DriftMonitor(HeldOutScores.of(rng.normal(size=500)), random_state=0)
+    >>> monitor = DriftMonitor(HeldOutScores.from_scores(rng.normal(size=500)), random_state=0)
     >>> monitor.update_many(rng.normal(size=1000))
     False
     >>> monitor.update_many(rng.normal(size=200) - 1.0), monitor.alarmed_at
@@ -177,15 +71,15 @@ class DriftMonitor:
         detector: Any = None,
         *,
         betting: str | Betting = "jumper",
-        alarm_level: float = 0.01,
+        alpha: float = 0.01,
         history_size: int = 0,
         random_state: Any = None,
     ) -> None:
-        if not 0.0 < alarm_level < 1.0:
-            raise ValueError(f"alarm_level must be between 0 and 1, exclusive; got {alarm_level}.")
-        self.alarm_level, self.n_seen = float(alarm_level), 0
+        if not 0.0 < alpha < 1.0:
+            raise ValueError(f"alpha must be between 0 and 1, exclusive; got {alpha}.")
+        self.alpha, self.n_seen = float(alpha), 0
         self.alarmed_at: int | None = None
-        self._betting = _betting_of(betting)
+        self._betting = betting_named(betting)
         self._bets = self._betting.start()
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -207,7 +101,7 @@ class DriftMonitor:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the martingale has reached ``1 / alarm_level``, even if it fell since."""
+        """Whether the martingale has reached ``1 / alpha``, even if it fell since."""
         return self.alarmed_at is not None
 
     @property
@@ -221,7 +115,7 @@ class DriftMonitor:
 
     def update_many(self, scores: ArrayLike) -> bool:
         """Take scores in the order of the stream, or none if one is NaN; say whether to alarm."""
-        for score in in_order(scores, -inf, inf):
+        for score in checked_stream(scores, -inf, inf):
             self._bet(self._p_values.of_next(score))
         return self.is_alarm
 
@@ -254,7 +148,7 @@ class DriftMonitor:
         return {
             "kind": "DriftMonitor",
             "version": _STATE_VERSION,
-            "alarm_level": self.alarm_level,
+            "alpha": self.alpha,
             "n_seen": self.n_seen,
             "alarmed_at": self.alarmed_at,
             "betting": names[0] if names else None,
@@ -279,7 +173,7 @@ class DriftMonitor:
             raise ValueError("The betting strategy has no name; pass it again, as betting.")
         monitor = cls(
             betting=betting or state["betting"],
-            alarm_level=state["alarm_level"],
+            alpha=state["alpha"],
             history_size=state["history_size"],
             random_state=0,
         )
@@ -294,22 +188,28 @@ class DriftMonitor:
         self.n_seen += 1
         log_martingale = self.log_martingale
         self._history.append(log_martingale)
-        if not self.is_alarm and log_martingale >= -log(self.alarm_level):
+        if not self.is_alarm and log_martingale >= -log(self.alpha):
             self.alarmed_at = self.n_seen
         return self.is_alarm
 
 
-def _betting_of(betting: str | Betting) -> Betting:
-    if isinstance(betting, str) and betting not in BETTINGS:
-        raise ValueError(f"betting must be one of {list(BETTINGS)} or a Betting; got {betting!r}.")
-    return BETTINGS[betting] if isinstance(betting, str) else betting
-
-
-def _log_mixture_series(s: float, a: float) -> float:
-    """Logarithm of the mixture as the sum of ``a^k / (s (s + 1) ... (s + k))``, for a below s.
-
-    All terms are positive, and fall faster than a geometric series.
-    """
-    n_terms = ceil(40.0 / -log(max(a / (s + 1.0), 1e-300)))
-    terms = np.cumprod(a / (s + np.arange(1.0, n_terms + 1.0)))
-    return float(np.log1p(terms.sum())) - log(s)
+def held_out_scores(detector: Any) -> FloatArray:
+    """Reference scores of a detector, if they are exchangeable with new scores; none of None."""
+    if detector is None:
+        return np.empty(0)
+    if hasattr(detector, "fit"):
+        check_is_fitted(detector, "reference_")
+    reference = getattr(detector, "reference_", detector)
+    if not isinstance(reference, ReferenceScores):
+        raise TypeError(f"detector must be a calibrated detector or None; got {detector!r}.")
+    if reference.guarantee != "exact":
+        raise ValueError(
+            f"A stream can only be compared with held-out scores; got {reference!r}. Fit with "
+            'calibration="split", or call calibrate() with new rows.'
+        )
+    if len(reference.scores) < reference.size:
+        raise ValueError(
+            f"{reference!r} keeps only {len(reference.scores)} of its scores, and those rounded; "
+            "compare the stream with HeldOutScores.from_scores() some of them, or with None."
+        )
+    return reference.scores

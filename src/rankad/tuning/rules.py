@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray
 
@@ -16,7 +15,7 @@ NARROWEST_SIGMA = 0.6
 
 #: Centers for each column, and most of them.
 _CENTERS_PER_COLUMN = 200
-_MOST_CENTERS = 800
+_MAX_CENTERS = 800
 
 
 def n_varying_columns(rows: FloatArray) -> int:
@@ -51,7 +50,7 @@ def rule_n_centers(n_features: int) -> int:
     >>> [rule_n_centers(d) for d in (1, 2, 3, 4, 30)]
     [200, 400, 600, 800, 800]
     """
-    return min(_MOST_CENTERS, _CENTERS_PER_COLUMN * n_features)
+    return min(_MAX_CENTERS, _CENTERS_PER_COLUMN * n_features)
 
 
 def rule_C(n: int) -> float:
@@ -84,24 +83,6 @@ def rule_sigma(
             "The mean neighbor distance is 0, so the rule gives sigma = 0; give sigma as a number."
         )
     return sigma
-
-
-def candidates(
-    name: str, asked: float | str, by_rule: float, grid: ArrayLike | None, paper_grid: ArrayLike
-) -> FloatArray:
-    """Values of C or sigma to choose from: one, unless cross-validation was asked for.
-
-    >>> candidates("C", "rule", 0.01, None, PAPER_CS), candidates("C", "cv", 0.01, [1, 10], [])
-    (array([0.01]), array([ 1., 10.]))
-    """
-    if asked != "cv":
-        if grid is not None:
-            raise ValueError(f"{name}s is a grid for {name}='cv'; got {name}={asked!r}.")
-        return np.array([by_rule if asked == "rule" else asked], dtype=np.float64)
-    values = np.asarray(paper_grid if grid is None else grid, dtype=np.float64)
-    if values.ndim != 1 or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueError(f"{name}s must be a non-empty list of positive numbers; got {grid!r}.")
-    return values
 
 
 def paper_sigmas(mean_neighbor_distance: float) -> FloatArray:

@@ -17,11 +17,11 @@ from rankad.exceptions import ConvergenceWarning
 from rankad.kernels import center_distances, distances_between
 from rankad.kernels.gram import submatrix
 from rankad.metrics import pairwise_disagreement
-from rankad.preferences import Preferences, PreferenceScheme
-from rankad.ranker import RankSVM
-from rankad.selection.bases import Basis, CenterBasis, PointBasis
+from rankad.preferences import Preferences
+from rankad.ranker import RankProblem
 from rankad.solvers import Solution, Status
 from rankad.statistics import Statistic, statistic_values
+from rankad.tuning.bases import Basis, CenterBasis, PointBasis
 
 #: Share of cells, in the corners of a grid, whose solver may stop early without a warning.
 _TOLERATED_SHARE = 0.01
@@ -29,6 +29,9 @@ _TOLERATED_SHARE = 0.01
 #: Tolerance to which every cell is solved, before the contenders are solved tightly. At .05 good
 #: cells still rise by up to 3e-3 when solved tightly, and a constant may hide a ranker's order.
 CV_TOL = 1e-2
+
+#: Makes pairs of the values of a statistic.
+PairRule = Callable[[FloatArray], Preferences]
 
 #: Chooses centers among points; None for all of them.
 CenterChoice = Callable[[FloatArray], FloatArray | None]
@@ -89,8 +92,8 @@ def cross_validate(
     Cs: ArrayLike,
     sigmas: ArrayLike,
     splits: Iterable[tuple[IntArray, IntArray]],
-    scheme: PreferenceScheme | None = None,
-    problem: RankSVM | None = None,
+    pairs: PairRule,
+    problem: RankProblem | None = None,
     choose_centers: CenterChoice | None = None,
     n_jobs: int | None = None,
 ) -> CrossValidation:
@@ -106,10 +109,9 @@ def cross_validate(
     them. Splits are positions of the points, or masks. All cells are solved roughly, then the
     contenders at the problem's own tolerance: see `_Grid`.
     """
-    scheme = PreferenceScheme() if scheme is None else scheme
     positions = np.arange(len(points))  # of them, as arrays, whatever form the splits have
     folds = [
-        _fold(points, positions[train], positions[test], statistic, scheme, choose_centers)
+        _fold(points, positions[train], positions[test], statistic, pairs, choose_centers)
         for train, test in splits
     ]
     if not any(fold.says_something for fold in folds):
@@ -122,7 +124,7 @@ def cross_validate(
         np.sort(np.asarray(sigmas, dtype=np.float64)),
         folds,
         points,
-        RankSVM() if problem is None else problem,
+        RankProblem() if problem is None else problem,
         n_jobs,
     )
     grid.solve_roughly()
@@ -153,7 +155,7 @@ class _Grid:
         sigmas: FloatArray,
         folds: list[_Fold],
         points: FloatArray,
-        problem: RankSVM,
+        problem: RankProblem,
         n_jobs: int | None,
     ) -> None:
         self.Cs, self.sigmas, self.folds = Cs, sigmas, folds
@@ -212,7 +214,7 @@ class _Grid:
         self.is_converged[cell] = fit.is_converged
         self.starts[cell] = fit.warm_start
 
-    def _basis(self, task: _Task, problem: RankSVM) -> Basis:
+    def _basis(self, task: _Task, problem: RankProblem) -> Basis:
         fold, sigma = self.folds[task.fold], float(self.sigmas[task.sigma])
         if fold.centers is not None:
             parts = self.points[fold.train], self.points[fold.test]
@@ -254,26 +256,24 @@ def _fold(
     train: IntArray,
     test: IntArray,
     statistic: Statistic,
-    scheme: PreferenceScheme,
+    pairs: PairRule,
     choose_centers: CenterChoice | None,
 ) -> _Fold:
     return _Fold(
         train,
         test,
-        _preferences_within(points[train], statistic, scheme),
-        _preferences_within(points[test], statistic, scheme),
+        _preferences_within(points[train], statistic, pairs),
+        _preferences_within(points[test], statistic, pairs),
         None if choose_centers is None else choose_centers(points[train]),
     )
 
 
-def _preferences_within(
-    points: FloatArray, statistic: Statistic, scheme: PreferenceScheme
-) -> Preferences:
+def _preferences_within(points: FloatArray, statistic: Statistic, pairs: PairRule) -> Preferences:
     values = statistic_values(statistic, points) if len(points) > 1 else np.zeros(len(points))
-    return scheme(values)
+    return pairs(values)
 
 
-def _disagreement(basis: Basis, solution: Solution, fold: _Fold, problem: RankSVM) -> float:
+def _disagreement(basis: Basis, solution: Solution, fold: _Fold, problem: RankProblem) -> float:
     """Share of held-out pairs that the deployed scores order wrongly, the anchor's included.
 
     A held-out point violates the anchor's pair where the kernel sum has not lifted it above 0. A

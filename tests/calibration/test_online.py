@@ -1,16 +1,12 @@
 import json
 from math import exp, inf, log, sqrt
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest, norm
-from sklearn.exceptions import NotFittedError
 
-from rankad import RankAD
-from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
-from rankad.calibration.stream import OnlineDiscoveries, OnlinePValues, held_out_scores
+from rankad.calibration import OnlineDiscoveries, OnlinePValues
 
 METHODS = pytest.mark.parametrize("method", ["lord", "saffron", "addis"])
 
@@ -193,33 +189,3 @@ def test_online_p_values_are_uniform_and_independent_despite_ties(rng):
     assert p_values.min() > 0
     assert p_values.max() <= 1
     assert abs(np.corrcoef(p_values[1:], p_values[:-1])[0, 1]) < 4 / np.sqrt(5000)
-
-
-def test_the_held_out_scores_of_a_detector():
-    reference = HeldOutScores.of(np.array([2.0, 1.0]))
-    assert_array_equal(held_out_scores(reference), [1.0, 2.0])
-    assert_array_equal(held_out_scores(SimpleNamespace(reference_=reference)), [1.0, 2.0])
-    assert held_out_scores(None).size == 0
-
-
-@pytest.mark.parametrize("kind", [TrainingScores, CrossFittedScores])
-def test_scores_that_were_not_held_out_are_refused(kind):
-    reference = kind.of(np.arange(9.0))
-    for detector in (reference, SimpleNamespace(reference_=reference)):
-        with pytest.raises(ValueError, match=r'held-out scores; .*calibration="split"'):
-            held_out_scores(detector)
-
-
-def test_what_is_no_fitted_detector_is_refused():
-    with pytest.raises(NotFittedError):
-        held_out_scores(RankAD())
-    with pytest.raises(TypeError, match="must be a calibrated detector or None"):
-        held_out_scores(np.arange(9.0))
-
-
-def test_a_rounded_reference_is_refused():
-    class Thinned(HeldOutScores):
-        size = 7
-
-    with pytest.raises(ValueError, match="keeps only 3 of its scores"):
-        held_out_scores(Thinned.of(np.arange(3.0)))

@@ -11,26 +11,25 @@ from rankad.datasets import perpendicular_gaussians
 from rankad.exceptions import ConvergenceWarning
 from rankad.kernels import KernelExpansion, distances_between
 from rankad.metrics import pairwise_disagreement
-from rankad.preferences import PreferenceScheme
-from rankad.ranker import RankSVM, fit_ranker
-from rankad.selection import (
+from rankad.options import Pairs
+from rankad.ranker import RankProblem, fit_ranker
+from rankad.solvers import Solution, directions
+from rankad.statistics import MeanNeighborDistance
+from rankad.tuning import (
     PAPER_CS,
     PAPER_RELATIVE_SIGMAS,
-    candidates,
     cross_validate,
     paper_sigmas,
     rule_C,
     rule_sigma,
 )
-from rankad.selection.cross_validation import _Grid
-from rankad.solvers import Solution, directions
-from rankad.statistics import MeanNeighborDistance
+from rankad.tuning.cross_validation import _Grid
 
 CS = [0.01, 1.0]
 SIGMAS = [0.5, 2.0, 8.0]
 STATISTIC = MeanNeighborDistance(5)
-SCHEME = PreferenceScheme()
-PAPER = RankSVM(anchor=0.0)
+PAIRS = Pairs("tail")
+PAPER = RankProblem(anchor=0.0)
 
 
 def select(points, **params):
@@ -38,22 +37,24 @@ def select(points, **params):
     return cross_validate(
         points,
         STATISTIC,
-        **({"Cs": CS, "sigmas": SIGMAS, "splits": folds, "problem": PAPER} | params),
+        **(
+            {"Cs": CS, "sigmas": SIGMAS, "splits": folds, "pairs": PAIRS, "problem": PAPER} | params
+        ),
     )
 
 
 @pytest.mark.parametrize("anchor", [0.0, 1.0, 30.0], ids=["paper", "anchored", "strongly"])
 @pytest.mark.parametrize("choose_centers", [None, lambda part: part[::4]], ids=["all", "few"])
 def test_every_cell_matches_a_plain_evaluation(anchor, choose_centers, nominal):
-    results = select(nominal, problem=RankSVM(anchor), choose_centers=choose_centers).results
+    results = select(nominal, problem=RankProblem(anchor), choose_centers=choose_centers).results
     for cell, params in enumerate(results["params"]):
         for fold, (train, test) in enumerate(KFold(3, shuffle=True, random_state=0).split(nominal)):
-            preferences, held_out = (SCHEME(STATISTIC(nominal[part])) for part in (train, test))
+            preferences, held_out = (PAIRS(STATISTIC(nominal[part])) for part in (train, test))
             ranker = fit_ranker(
                 nominal[train],
                 preferences,
                 **params,
-                problem=RankSVM(anchor),
+                problem=RankProblem(anchor),
                 centers=choose_centers and choose_centers(nominal[train]),
             )
             scores = ranker.expansion(nominal[test])
@@ -70,7 +71,7 @@ def exhaustive_agreements(points, statistic, Cs, sigmas, splits, problem):
     """Agreement of each cell where all are solved tightly, in double precision, from zero."""
     agreement = dict.fromkeys(((C, sigma) for C in Cs for sigma in sigmas), 0.0)
     for train, test in splits:
-        preferences, held_out = (SCHEME(statistic(points[part])) for part in (train, test))
+        preferences, held_out = (PAIRS(statistic(points[part])) for part in (train, test))
         for C, sigma in agreement:
             gram = problem.gram(distances_between(points[train], points[train]), sigma)
             weights = problem.solved(preferences, gram, C).coefficients
@@ -87,9 +88,16 @@ def assert_the_winner_is_that_of_an_exhaustive_grid(points, Cs, powers, n_folds,
     statistic = MeanNeighborDistance(10)
     sigmas = -statistic(points).mean() * 2.0 ** np.array(powers)
     splits = list(KFold(n_folds, shuffle=True, random_state=0).split(points))
-    problem = RankSVM(anchor)
+    problem = RankProblem(anchor)
     chosen = cross_validate(
-        points, statistic, Cs=Cs, sigmas=sigmas, splits=splits, problem=problem, n_jobs=2
+        points,
+        statistic,
+        Cs=Cs,
+        sigmas=sigmas,
+        splits=splits,
+        pairs=PAIRS,
+        problem=problem,
+        n_jobs=2,
     )
     patch.setattr(directions, "_ROUGH_FROM", np.inf)
     agreements = exhaustive_agreements(points, statistic, Cs, sigmas, splits, problem)
@@ -137,11 +145,11 @@ def test_the_winner_is_judged_by_a_tight_solution(nominal):
 
 def test_what_was_solved_very_roughly_is_solved_again_before_it_wins(nominal, monkeypatch):
     tight = select(nominal)
-    monkeypatch.setattr("rankad.selection.cross_validation.CV_TOL", 0.99)
+    monkeypatch.setattr("rankad.tuning.cross_validation.CV_TOL", 0.99)
     rough = select(nominal)
     best = rough.results["mean_test_score"].max()
     assert_allclose(best, tight.results["mean_test_score"].max(), atol=1e-4)
-    monkeypatch.setattr("rankad.selection.cross_validation._Grid.refine_contenders", lambda _: None)
+    monkeypatch.setattr("rankad.tuning.cross_validation._Grid.refine_contenders", lambda _: None)
     never_again = select(nominal)
     assert abs(never_again.results["mean_test_score"].max() - best) > 1e-3
 
@@ -199,7 +207,7 @@ def test_unfinished_fits_are_counted_once(nominal):
 
 def test_a_narrow_kernel_is_judged_as_it_would_be_deployed(nominal):
     # So narrow that no held-out point is within reach: only the far field orders them.
-    chosen = select(nominal, sigmas=[1e-4], problem=RankSVM(anchor=1.0))
+    chosen = select(nominal, sigmas=[1e-4], problem=RankProblem(anchor=1.0))
     assert chosen.results["mean_test_score"].min() > 0.6
 
 
@@ -220,6 +228,7 @@ def test_levels_within_each_part_choose_a_smooth_ranker_without_anchor():
         Cs=[0.01, 1.0, 100.0],
         sigmas=[distance * 2.0**power for power in range(-2, 7)],
         splits=KFold(4, shuffle=True, random_state=0).split(points),
+        pairs=PAIRS,
         problem=PAPER,
     )
     assert chosen.sigma >= 4 * distance
@@ -231,14 +240,6 @@ def test_the_papers_grid():
     assert len(PAPER_RELATIVE_SIGMAS) == 21
     assert_allclose(paper_sigmas(3.0), 3.0 * 2.0 ** np.arange(-10, 11))
     assert rule_C(2000) == 0.016
-
-
-def test_candidates_are_one_value_or_a_grid():
-    assert_array_equal(candidates("C", "rule", 0.1, None, PAPER_CS), [0.1])
-    assert_array_equal(candidates("C", 3.0, 0.1, None, PAPER_CS), [3.0])
-    assert_array_equal(candidates("C", "cv", 0.1, None, PAPER_CS), PAPER_CS)
-    with pytest.raises(ValueError, match="Cs is a grid for C='cv'; got C='rule'"):
-        candidates("C", "rule", 0.1, [1.0], PAPER_CS)
 
 
 def test_the_rule_refuses_a_width_of_zero():

@@ -15,7 +15,7 @@ from rankad._typing import FloatArray
 class Law(Protocol):
     """A law one can sample from, and whose density is known.
 
-    ``rankad.datasets.NormalMixture`` is one; the others are in ``rankad.datasets.laws``.
+    ``rankad.datasets.NormalMixture`` is one; the others are in ``rankad.datasets.law``.
     """
 
     @property

@@ -1,0 +1,63 @@
+"""The model of `RankAD`: a kernel expansion, and how it came about."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankad._scaling import scaled
+from rankad._typing import FloatArray
+from rankad.kernels import KernelExpansion
+from rankad.solvers import Solution
+from rankad.tuning import Chosen, RankedPoints
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRanker:
+    """What `RankAD` learns: a ranker of rows, and how it came about."""
+
+    scaler: Any
+    expansion: KernelExpansion
+    chosen: Chosen
+    ranked: RankedPoints
+    n_outlying: int
+    solution: Solution
+    pruning_error: float
+
+    def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
+        """Score of each row; higher = more nominal."""
+        return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
+
+    def training_scores(self, rows: FloatArray) -> FloatArray:
+        """Score of each row that trained."""
+        return self(rows)
+
+    def attributes(self) -> dict[str, Any]:
+        """Fitted attributes of a detector, beside the scoring function itself."""
+        chosen, ranked = self.chosen, self.ranked
+        cv_results = {} if chosen.cv_results is None else {"cv_results_": chosen.cv_results}
+        return {
+            "C_": chosen.C,
+            "sigma_": chosen.sigma,
+            **cv_results,
+            "mean_neighbor_distance_": ranked.mean_neighbor_distance,
+            "n_neighbors_": ranked.n_neighbors,
+            "n_outlying_": self.n_outlying,
+            "neighbor_search_": ranked.neighbor_search,
+            "solution_": self.solution,
+            "pruning_error_": self.pruning_error,
+            "n_iter_": self.solution.n_iter,
+        }
+
+
+def takes_rows(expansion: KernelExpansion) -> bool:
+    """Whether the expansion scales the columns itself, as it can where that is shift and scale."""
+    return expansion.offset is not None
+
+
+def expansion_scores(
+    expansion: KernelExpansion, scaler: Any, rows: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """Scores of rows as ``fit`` took them: float64, whatever the expansion's arithmetic."""
+    columns = rows if takes_rows(expansion) else scaled(scaler, rows)
+    return expansion(columns, n_jobs).astype(np.float64, copy=False)

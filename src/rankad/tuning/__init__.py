@@ -1,0 +1,16 @@
+"""What is chosen before training: rows, statistic, centers, C and sigma; by rule or by grid."""
+
+from rankad.tuning.center_rule import MAX_KERNEL_ROWS, CenterRule
+from rankad.tuning.cross_validation import CV_TOL, CenterChoice, CrossValidation, cross_validate
+from rankad.tuning.rules import (
+    PAPER_CS,
+    PAPER_RELATIVE_SIGMAS,
+    paper_sigmas,
+    rule_C,
+    rule_n_centers,
+    rule_n_neighbors,
+    rule_sigma,
+)
+from rankad.tuning.statistic_rule import RankedPoints, StatisticRule
+from rankad.tuning.training_rows import TrainingSample
+from rankad.tuning.width_and_weight import Chosen, WidthAndWeight

@@ -1,0 +1,67 @@
+"""Which of the rows train the ranker: not more than are worth it, and not the outlying ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from rankad._progress import logger
+from rankad._typing import FloatArray, IntArray
+from rankad.statistics.outlying import outlying
+
+#: Rows that train the ranker, for each center and in any case: more hardly change so few weights.
+_ROWS_PER_CENTER = 250
+_MIN_SAMPLE = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSample:
+    """The scaled rows that train, among all of them.
+
+    Parameters
+    ----------
+    all_points : array of shape (n_rows, n_features)
+    positions : array of int
+        Those that train.
+    n_outlying : int
+        How many were left out as outlying.
+    """
+
+    all_points: FloatArray
+    positions: IntArray
+    n_outlying: int
+
+    @property
+    def points(self) -> FloatArray:
+        """The rows that train."""
+        return self.all_points[self.positions]
+
+    @classmethod
+    def drawn(
+        cls,
+        points: FloatArray,
+        *,
+        max_centers: float,
+        max_outlying_share: float,
+        n_jobs: int | None,
+        rng: np.random.RandomState,
+    ) -> Self:
+        """Draw as many rows as are worth it, and leave out the outlying ones.
+
+        With ``max_outlying_share=0`` none is left out.
+        """
+        max_rows = max(_ROWS_PER_CENTER * min(max_centers, len(points)), _MIN_SAMPLE)
+        positions = np.arange(len(points))
+        if len(points) > max_rows:
+            logger.info("training on %d of %d rows, drawn at random", max_rows, len(points))
+            positions = np.sort(rng.choice(len(points), int(max_rows), replace=False))
+        if max_outlying_share == 0.0:
+            return cls(points, positions, 0)
+        is_outlying = outlying(
+            points[positions], n_jobs, rng.randint(2**31 - 1), max_share=max_outlying_share
+        )
+        n_outlying = int(is_outlying.sum())
+        logger.info("%d of %d rows are outlying: left out", n_outlying, len(positions))
+        return cls(points, positions[~is_outlying], n_outlying)

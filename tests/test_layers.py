@@ -1,0 +1,150 @@
+"""At run time as in the imports: code calls what is in its own layer or below, never above.
+
+A function that was passed down as a plain argument may be called back; a method found on an object
+may not. Iterating over a generator that was passed down is no call.
+"""
+
+import inspect
+import sys
+import threading
+import tomllib
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FunctionType, MethodType
+
+import numpy as np
+import pytest
+from detectors import CASES
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+
+from rankad import DriftMonitor, OnlineDiscoveries, RankAD, Reweighted
+from rankad.calibration import HeldOutScores
+
+PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+
+def heights():
+    """Height of each top-level module of the package, from the layers that imports keep to."""
+    (contract,) = tomllib.loads(PYPROJECT.read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.replace("(", "").replace(")", "").split(" | ") for layer in contract["layers"]]
+    return {name: -depth for depth, layer in enumerate(layers) for name in layer}
+
+
+HEIGHTS = heights()
+
+
+def height(frame):
+    """Height of the code that runs in a frame; None where it is not the package's."""
+    package, _, module = frame.f_globals.get("__name__", "").partition(".")
+    return HEIGHTS.get(module.split(".")[0]) if package == "rankad" else None
+
+
+def function_code(value):
+    """The code of a plain function, a bound method or a partial of one; None of other objects."""
+    if isinstance(value, partial):
+        return function_code(value.func)
+    if isinstance(value, MethodType):
+        return function_code(value.__func__)
+    return inspect.unwrap(value).__code__ if isinstance(value, FunctionType) else None
+
+
+def upward_call(frame):
+    """Description of the call that made the frame, if it goes up."""
+    caller = frame.f_back
+    while caller is not None and height(caller) is None:
+        caller = caller.f_back
+    if caller is None or height(frame) is None or height(caller) >= height(frame):
+        return None
+    if frame.f_code.co_flags & inspect.CO_GENERATOR:
+        return None
+    if any(function_code(value) is frame.f_code for value in caller.f_locals.values()):
+        return None
+    names = [f"{f.f_globals['__name__']}.{f.f_code.co_qualname}" for f in (caller, frame)]
+    return " calls ".join(names)
+
+
+@contextmanager
+def upward_calls():
+    """Collect the upward calls in all threads while it lasts."""
+    found = set()
+
+    def watch(frame, event, _):
+        if event == "call" and (call := upward_call(frame)):
+            found.add(call)
+
+    before = sys.getprofile()
+    threading.setprofile(watch)
+    sys.setprofile(watch)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(before)
+
+
+@pytest.mark.filterwarnings("ignore:ECOD scores a row differently")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_detector_calls_down_only(case, rng):
+    nominal, new = rng.normal(size=(200, 2)), rng.normal(size=(40, 2))
+    detector = clone(case.detector).set_params(random_state=0)
+    if case.name == "RankAD as published":
+        detector.set_params(C=[0.1, 1.0], sigma=[0.5, 1.0])
+    with upward_calls() as found:
+        detector.fit(nominal)
+        detector.predict(new, alpha=0.1)
+        detector.decision_function(new)
+        detector.calibrate(new)
+        detector.p_values(new, confidence=0.9)
+        detector.select(new)
+        detector.audit(new)
+        detector.false_alarm_bounds()
+        detector.false_alarms_per_day(100)
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"calibration": "cross"}, {"robust": True}, {"C": [0.1, 1.0], "n_jobs": 2, "verbose": 1}],
+)
+def test_the_options_of_rankad_call_down_only(params, rng):
+    nominal = rng.normal(size=(200, 2))
+    with upward_calls() as found:
+        detector = RankAD(random_state=0, **params).fit(nominal)
+        detector.scorer_.p_value(nominal[0])
+        detector.explain(nominal[:5], rows=nominal)
+    assert found == set()
+
+
+def test_what_watches_a_detector_calls_down_only(rng):
+    nominal, new = rng.normal(size=(300, 2)), rng.normal(size=(50, 2))
+    detector = RankAD(scaler=PCA(2), random_state=0).fit(nominal)
+    with upward_calls() as found:
+        DriftMonitor(detector, random_state=0).update_many(detector.score_samples(new))
+        OnlineDiscoveries().test_many(detector.p_values(new))
+        shifted = Reweighted(detector, rng.normal(size=(300, 2)), lambda rows: np.ones(len(rows)))
+        shifted.predict(new, alpha=0.05)
+    assert found == set()
+
+
+def test_an_upward_call_is_found(rng, monkeypatch):
+    nominal = rng.normal(size=(100, 2))
+    detector = RankAD(random_state=0).fit(nominal)
+
+    class Backdoor(HeldOutScores):
+        def p_values(self, scores):
+            return self.owner.predict(nominal)
+
+    monkeypatch.setattr(Backdoor, "owner", detector, raising=False)
+    source = Backdoor.p_values
+    in_calibration = FunctionType(
+        source.__code__,
+        {"__name__": "rankad.calibration.reference", "nominal": nominal},
+        closure=source.__closure__,
+    )
+    monkeypatch.setattr(Backdoor, "p_values", in_calibration)
+    detector.reference_ = Backdoor(detector.reference_.scores)
+    with upward_calls() as found:
+        detector.p_values(nominal)
+    assert any("calls rankad._base.BaseDetector.predict" in call for call in found)
