@@ -314,13 +314,13 @@ def assert_same(one, other, at=slice(None)):
 def test_blocks_of_any_size_give_the_same(setting, n_entries, monkeypatch):
     detector, rows = fitted(setting), near_and_far_rows()[15:30]
     in_one_block = detector.explain(rows)
-    monkeypatch.setattr(explanations, "_BLOCK_ENTRIES", n_entries)
+    monkeypatch.setattr(explanations, "_CHUNK_ENTRIES", n_entries)
     assert_same(in_one_block, detector.explain(rows))
 
 
 def test_blocks_bound_the_memory(monkeypatch):
     detector, rows = fitted(), np.tile(near_and_far_rows(), (40, 1))
-    monkeypatch.setattr(explanations, "_BLOCK_ENTRIES", 2**14)
+    monkeypatch.setattr(explanations, "_CHUNK_ENTRIES", 2**14)
     tracemalloc.start()
     try:
         detector.explain(rows)

@@ -22,7 +22,8 @@ PUBLIC = {
     "density_ratio nominal_share reference_for_discoveries reference_needed true_alarm_share",
     "rankad.datasets": "Dataset DatasetError Law law_anomalies laws load mulcross names "
     "perpendicular_gaussians two_gaussians",
-    "rankad.exceptions": "CalibrationWarning ConvergenceWarning NoPairsError UnresolvableAlphaError",
+    "rankad.exceptions": "CalibrationWarning ConvergenceWarning NoPairsError "
+    "UnresolvableAlphaError",
     "rankad.experimental": "kernels preferences ranker solvers statistics tuning",
     "rankad.explanations": "Explanation Reason",
     "rankad.metrics": "auc average_precision excess_mass_curve mass_volume_curve partial_auc power",
@@ -102,7 +103,7 @@ def test_parameters_of_the_objects_are_reached_by_name():
 
 
 def test_a_grid_search_reaches_them(rng):
-    nominal = rng.normal(size=(120, 2))
+    nominal = rng.normal(size=(240, 2))
 
     def spread(detector, X, y=None):
         return -float(detector.score_samples(X).std())

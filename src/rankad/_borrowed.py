@@ -6,4 +6,10 @@ same messages as its own; numba's code generator is what its intrinsics are writ
 
 from numba.core import cgutils
 from sklearn.base import _fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, Options, StrOptions
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)

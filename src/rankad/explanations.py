@@ -26,7 +26,7 @@ from rankad.statistics.neighbors import nearest_rows
 __all__ = ["Explanation", "Reason"]
 
 #: Numbers in one of the arrays at work, of which there are a few at a time.
-_BLOCK_ENTRIES = 2**20
+_CHUNK_ENTRIES = 2**20
 
 #: Rows and features of each that are shown.
 _SHOWN_ROWS = 10
@@ -207,14 +207,14 @@ class _KernelSum:
         return np.asarray(coordinates[:, :, None] - self.centers)
 
     def candidates(self, feature: int) -> Iterator[_Candidates]:
-        """Distinct values of the feature among the centers, in blocks that bound the memory."""
+        """Distinct values of the feature among the centers, in chunks that bound the memory."""
         offset, unit, centers = self.offset[feature], self.unit[feature], self.centers[feature]
         values = np.unique(self.center_rows[:, feature])
         kernel = np.expm1 if self.centered else np.exp
-        for block in _blocks(len(values), len(centers)):
+        for chunk in _chunks(len(values), len(centers)):
             # From the values as they are given out, rounded to the units of the rows.
-            squares = ((values[block, None] - offset) / unit - centers) ** 2
-            yield _Candidates(values[block], squares, kernel(-squares))
+            squares = ((values[chunk, None] - offset) / unit - centers) ** 2
+            yield _Candidates(values[chunk], squares, kernel(-squares))
 
     def scores(self, rest: FloatArray, candidates: _Candidates) -> FloatArray:
         """Scores of a row, with squared distances ``rest`` without a feature, at its candidates."""
@@ -249,13 +249,13 @@ class _Candidates(NamedTuple):
 def _best_moves(kernel_sum: _KernelSum, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Value that scores best, of each row in each feature alone, and the gradients."""
     best_values, gradients = np.empty_like(rows), np.empty_like(rows)
-    blocks = _blocks(len(rows), kernel_sum.centers.size)
-    for block in track(blocks, len(blocks), "explaining rows"):
-        steps = kernel_sum.steps(rows[block])
-        gradients[block] = kernel_sum.gradients(steps)
+    chunks = _chunks(len(rows), kernel_sum.centers.size)
+    for chunk in track(chunks, len(chunks), "explaining rows"):
+        steps = kernel_sum.steps(rows[chunk])
+        gradients[chunk] = kernel_sum.gradients(steps)
         rests = _sums_of_others(np.square(steps))
         for feature in range(rows.shape[1]):
-            best_values[block, feature] = _best_values(kernel_sum, rests[:, feature], feature)
+            best_values[chunk, feature] = _best_values(kernel_sum, rests[:, feature], feature)
     return best_values, gradients
 
 
@@ -290,18 +290,18 @@ def _moved_scores(
     """The detector's scores of each row with one feature moved, for each of them."""
     scores = np.empty_like(rows)
     features = np.arange(rows.shape[1])
-    for block in _blocks(len(rows), rows.shape[1] ** 2):
-        moved = np.repeat(rows[block, None], len(features), axis=1)
-        moved[:, features, features] = best_values[block]
+    for chunk in _chunks(len(rows), rows.shape[1] ** 2):
+        moved = np.repeat(rows[chunk, None], len(features), axis=1)
+        moved[:, features, features] = best_values[chunk]
         moved_scores = scorer(moved.reshape(-1, len(features)), n_jobs)
-        scores[block] = moved_scores.reshape(-1, len(features))
+        scores[chunk] = moved_scores.reshape(-1, len(features))
     return scores
 
 
-def _blocks(n: int, n_entries_each: int) -> list[slice]:
+def _chunks(n: int, n_entries_each: int) -> list[slice]:
     """Slices of n things that have so many entries each."""
-    n_block = max(1, _BLOCK_ENTRIES // n_entries_each)
-    return [slice(start, start + n_block) for start in range(0, n, n_block)]
+    n_chunk = max(1, _CHUNK_ENTRIES // n_entries_each)
+    return [slice(start, start + n_chunk) for start in range(0, n, n_chunk)]
 
 
 def _shift_and_scale(scorer: Scorer, n_columns: int) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
-from rankad._borrowed import Interval, Options, StrOptions
+from rankad._borrowed import Interval, Options, StrOptions, validate_parameter_constraints
 from rankad._typing import FloatArray
 from rankad.preferences import (
     PairWeight,
@@ -76,7 +76,7 @@ class Pairs(BaseEstimator):  # type: ignore[misc]
 
     def validate(self) -> None:
         """Refuse parameters out of range, or such as contradict each other."""
-        self._validate_params()
+        _validate(self)
         if self.min_gap is not None and self.weight is not None:
             raise ValueError(
                 "weight is for pairs of levels; with min_gap there are no levels. Give one of them."
@@ -156,8 +156,17 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
 
     def validate(self) -> None:
         """Refuse parameters out of range."""
-        self._validate_params()
+        _validate(self)
 
     def problem(self, anchor: float, anchor_margin: float) -> RankProblem:
         """The problem to solve, with the weight and the margin of the point at infinity."""
         return RankProblem(anchor, anchor_margin, self.loss, self.tol, self.max_iter)
+
+
+def _validate(options: Any) -> None:
+    """Refuse parameters out of range, in scikit-learn's words."""
+    validate_parameter_constraints(
+        options._parameter_constraints,
+        options.get_params(deep=False),
+        caller_name=type(options).__name__,
+    )

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC, OneClassSVM
 import oracles
 from rankad import Calibrated, metrics
 from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, MassAD
-from rankad.models.mass import MassOfColumn, level_masses
+from rankad.models.mass import MassOfColumn, masses_at_depth
 from rankad.statistics import MeanNeighborDistance
 
 
@@ -62,13 +62,15 @@ def test_bpknng_with_all_summed_orders_like_the_mean(nominal, new):
     st.lists(st.sampled_from([0.0, 1.0, 1.5, 4.0]) | st.floats(-5, 5), min_size=1, max_size=9),
     st.integers(1, 3),
 )
-def test_masses_match_the_definition_with_ties(values, level):
+def test_masses_match_the_definition_with_ties(values, depth):
     ordered = np.sort(np.array(values))
     distinct, counts = np.unique(ordered, return_counts=True)
     if np.ptp(ordered) < 1e-9 and distinct.size > 1:
         return  # probabilities of splits between denormal gaps are rounding
-    expected = oracles.level_mass(ordered, level)
-    assert_allclose(np.repeat(level_masses(distinct, counts, level), counts), expected, rtol=1e-6)
+    expected = oracles.level_mass(ordered, depth)
+    assert_allclose(
+        np.repeat(masses_at_depth(distinct, counts, depth), counts), expected, rtol=1e-6
+    )
 
 
 def test_level_one_mass_has_the_published_closed_form(rng):
@@ -78,18 +80,18 @@ def test_level_one_mass_has_the_published_closed_form(rng):
         sum(i * p[i - 1] for i in range(a, 12)) + sum((12 - j) * p[j - 1] for j in range(1, a))
         for a in range(1, 13)
     ]
-    assert_allclose(level_masses(x, np.ones(12, dtype=int), 1), published)
+    assert_allclose(masses_at_depth(x, np.ones(12, dtype=int), 1), published)
 
 
 def test_mass_is_a_step_function_that_ends_half_a_gap_outside():
-    mass = MassOfColumn.from_values(np.array([0.0, 1.0, 3.0, 3.0]), column=1, level=1)
+    mass = MassOfColumn.from_values(np.array([0.0, 1.0, 3.0, 3.0]), column=1, depth=1)
     assert_allclose(mass.borders, [-0.5, 0.5, 2.0, 4.0])
     rows = np.c_[np.zeros(7), [-0.6, -0.5, 0.4, 1.9, 2.1, 4.0, 4.1]]
     assert_allclose(mass(rows), [0, 5 / 3, 5 / 3, 7 / 3, 7 / 3, 7 / 3, 0])
 
 
 def test_a_constant_column_has_all_its_mass_in_one_place():
-    mass = MassOfColumn.from_values(np.full(5, 2.0), column=0, level=1)
+    mass = MassOfColumn.from_values(np.full(5, 2.0), column=0, depth=1)
     assert_array_equal(mass(np.array([[1.9], [2.0], [2.1]])), [0.0, 5.0, 0.0])
 
 

@@ -74,7 +74,7 @@ def test_levels_match_the_published_formula(method, fdr, rng):
     rejected = []
     for t, value in enumerate(p, start=1):
         level = ORACLES[method](t, p, rejected, fdr)
-        assert_allclose(discoveries.level, level, rtol=1e-12)
+        assert_allclose(discoveries.next_alpha, level, rtol=1e-12)
         assert discoveries.test(value) == (value <= level)
         if value <= level:
             rejected.append(t)
@@ -92,7 +92,7 @@ def test_many_is_the_same_as_one_by_one_and_as_resumed(method, rng):
     first = OnlineDiscoveries(method=method)
     decisions = [first.test(value) for value in p[:150]]
     resumed = OnlineDiscoveries.from_state(json.loads(json.dumps(first.state(), allow_nan=False)))
-    assert resumed.level == first.level
+    assert resumed.next_alpha == first.next_alpha
     assert_array_equal([*decisions, *resumed.test_many(p[150:])], is_discovery)
     assert resumed.state() == whole.state()
 
@@ -116,15 +116,19 @@ def test_the_false_discovery_rate_is_kept(method, share, rng):
 @METHODS
 def test_nothing_tested(method):
     discoveries = OnlineDiscoveries(method=method)
-    level = discoveries.level
+    level = discoveries.next_alpha
     is_discovery = discoveries.test_many([])
     assert (is_discovery.shape, is_discovery.dtype) == ((0,), bool)
-    assert (discoveries.n_tested, discoveries.n_discoveries, discoveries.level) == (0, 0, level)
+    assert (discoveries.n_tested, discoveries.n_discoveries, discoveries.next_alpha) == (
+        0,
+        0,
+        level,
+    )
 
 
 @pytest.mark.parametrize(("method", "part"), [("lord", 187), ("saffron", 9), ("addis", 18)])
 def test_the_first_level_is_the_documented_part_of_the_rate(method, part):
-    assert round(0.1 / OnlineDiscoveries(0.1, method).level) == part
+    assert round(0.1 / OnlineDiscoveries(0.1, method).next_alpha) == part
 
 
 @METHODS

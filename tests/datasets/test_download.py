@@ -151,7 +151,7 @@ def test_the_next_call_resumes_an_interrupted_one(server, remote, target, monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("rankad.datasets.download._blocks", interrupted)
+        patch.setattr("rankad.datasets.download._chunks", interrupted)
         with pytest.raises(KeyboardInterrupt):
             download(remote, target)
     assert [file.name for file in target.parent.iterdir()] == ["file.part"]
@@ -166,7 +166,7 @@ def test_slow_downloads_and_new_attempts_are_reported(server, remote, target, ca
     with caplog.at_level(logging.INFO, logger="rankad"):
         download(remote, target)
     assert "broke off after 100000 of 307200 bytes; trying again" in caplog.text
-    assert "in blocks of 64 kB: 1 of 4" in caplog.text
+    assert "in chunks of 64 kB: 1 of 4" in caplog.text
 
 
 def test_waits_double_between_attempts(refused_url, target, monkeypatch):

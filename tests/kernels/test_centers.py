@@ -53,7 +53,7 @@ def test_the_mean_center_distance_is_the_obvious_one(rng, seed):
 
 @pytest.mark.parametrize("sigma", [0.3, 2.0, 300.0])
 def test_features_are_orthonormal_coordinates(sigma, rng, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.centers._BLOCK_ENTRIES", 100)
+    monkeypatch.setattr("rankad.kernels.centers._CHUNK_ENTRIES", 100)
     centers, points = rng.normal(size=(40, 3)), rng.normal(size=(90, 3))
     features = CenterFeatures.from_centers(centers, sigma)
     w = rng.normal(size=features.basis.shape[1])

@@ -93,7 +93,7 @@ def test_skipping_centers_out_of_reach_changes_no_bit(is_far, dtype, rng, monkey
     far_field = FarField.below(weights)
     skipping = KernelExpansion(centers, weights, 1.0, far_field=far_field).astype(dtype)
     assert skipping._model.lower.size > 0
-    monkeypatch.setattr("rankad.kernels.blocks._PAYING_SHARE", 0.0)
+    monkeypatch.setattr("rankad.kernels.tiles._PAYING_SHARE", 0.0)
     taking_all = KernelExpansion(centers, weights, 1.0, far_field=far_field).astype(dtype)
     assert taking_all._model.lower.size == 0
     points = rng.uniform(-50, 150, size=(2000, 2)) * (1e3 if is_far else 1.0)

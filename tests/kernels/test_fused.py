@@ -6,16 +6,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankad.kernels import fused, simd
-from rankad.kernels.blocks import by_feature, filled_blocks
 from rankad.kernels.fused import fill_kernels
 from rankad.kernels.simd import dead_exponent, lanes_of, power_constants
+from rankad.kernels.tiles import by_feature, filled_tiles
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_kernels_beyond_the_dead_exponent_are_zero(dtype):
     dead = dead_exponent(dtype)
     lanes = lanes_of(dtype)
-    centers = by_feature(filled_blocks(np.zeros((1, 1), dtype=dtype)))
+    centers = by_feature(filled_tiles(np.zeros((1, 1), dtype=dtype)))
     distances = np.array([0.0, 1.0, 5.0, np.sqrt(dead), 2.0 * np.sqrt(dead), 1e15])
     kernels = np.full((len(distances), lanes), np.nan, dtype=dtype)
     scalar = np.dtype(dtype).type

@@ -105,7 +105,7 @@ def test_skipping_centers_out_of_reach_changes_no_bit(dtype, rng, monkeypatch):
     points = rng.uniform(-20, 120, size=(1501, 2))
     skipping = many_centers(rng, outward=0.7).astype(dtype)
     assert skipping._model.lower.size > 0
-    monkeypatch.setattr("rankad.kernels.blocks._PAYING_SHARE", 0.0)
+    monkeypatch.setattr("rankad.kernels.tiles._PAYING_SHARE", 0.0)
     taking_all = replace(skipping)
     assert taking_all._model.lower.size == 0
     assert_array_equal(skipping(points), taking_all(points))

@@ -7,16 +7,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from rankad.calibration.drift import DriftMonitor
 
 from rankad import RankAD, datasets
+from rankad.monitoring import DriftMonitor
 from rankad.plots import (
     DriftDisplay,
     ExplanationDisplay,
     FalseAlarmDisplay,
     LevelSetDisplay,
     PValueDisplay,
-    SelectionDisplay,
+    TuningDisplay,
 )
 
 mpl.use("agg")
@@ -48,9 +48,7 @@ def frame():
 
 @pytest.fixture(scope="session")
 def cross_validated(plane):
-    detector = RankAD(
-        C="cv", Cs=[0.01, 0.1, 1.0], sigma="cv", sigmas=[0.2, 1.0], n_centers=20, random_state=0
-    )
+    detector = RankAD(C=[0.01, 0.1, 1.0], sigma=[0.2, 1.0], n_centers=20, random_state=0)
     return detector.fit(plane.fresh)
 
 
@@ -72,7 +70,7 @@ def makers(plane, frame, cross_validated, monitor):
         "level sets": lambda **o: LevelSetDisplay.from_estimator(detector, fresh, grid=30, **o),
         "p-values": lambda **o: PValueDisplay.from_estimator(detector, fresh, **o),
         "false alarms": lambda **o: FalseAlarmDisplay.from_estimator(detector, fresh, **o),
-        "selection": lambda **o: SelectionDisplay.from_estimator(cross_validated, **o),
+        "selection": lambda **o: TuningDisplay.from_estimator(cross_validated, **o),
         "explanation": lambda **o: ExplanationDisplay.from_estimator(
             frame.detector, frame.fresh, **o
         ),

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from rankad.calibration.drift import DriftMonitor
 
+from rankad.monitoring import DriftMonitor
 from rankad.plots import DriftDisplay
 
 
@@ -23,7 +23,7 @@ def test_the_alarm_is_where_the_line_first_reaches_the_threshold(monitor):
 
 
 def test_without_drift_there_is_no_alarm(rng):
-    display = DriftDisplay.from_p_values(rng.uniform(size=200), alarm_level=0.001)
+    display = DriftDisplay.from_p_values(rng.uniform(size=200), alpha=0.001)
     assert display.alarm_ is None
     assert_allclose(display.threshold_.get_ydata(), 3.0)
 

@@ -8,13 +8,13 @@ from sklearn.exceptions import NotFittedError
 
 from rankad import RankAD
 from rankad.baselines import KLPE
-from rankad.explanations import Reason, explain
+from rankad.explanations import Reason
 from rankad.plots import ExplanationDisplay
 
 
 @pytest.fixture(scope="module")
 def explanation(frame):
-    return explain(frame.detector, frame.fresh[:3])
+    return frame.detector.explain(frame.fresh[:3])
 
 
 def tick_labels(display):
@@ -100,7 +100,7 @@ def test_the_row_must_exist(explanation, row):
 def test_what_cannot_be_explained_is_refused(plane, frame):
     with pytest.raises(ValueError, match="row must be an integer from 0 to 59"):
         ExplanationDisplay.from_estimator(frame.detector, frame.fresh, row=60)
-    with pytest.raises(TypeError, match="explain takes a fitted RankAD"):
+    with pytest.raises(TypeError, match="ExplanationDisplay takes a fitted RankAD"):
         ExplanationDisplay.from_estimator(KLPE(), plane.fresh)
     with pytest.raises(NotFittedError):
         ExplanationDisplay.from_estimator(RankAD(), plane.fresh)

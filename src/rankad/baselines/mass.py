@@ -29,8 +29,8 @@ class MassAD(BaseDetector):
         Subsamples t, each with one random column.
     max_samples : int, default=256
         Rows psi of a subsample, at most all.
-    level : int, default=1
-        Level h of the mass: how many random splits deep it is averaged. The cost grows as psi^h.
+    depth : int, default=1
+        Depth h of the mass: how many random splits deep it is averaged. The cost grows as psi^h.
     calibration : {"split", "train", "cross"}, default="split"
         Where the reference scores come from.
     calibration_size : float or int, default=0.25
@@ -49,7 +49,7 @@ class MassAD(BaseDetector):
         **COMMON_CONSTRAINTS,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 2, None, closed="left")],
-        "level": [Interval(Integral, 1, None, closed="left")],
+        "depth": [Interval(Integral, 1, None, closed="left")],
     }
 
     def __init__(
@@ -58,7 +58,7 @@ class MassAD(BaseDetector):
         alpha: float = 0.05,
         n_estimators: int = 100,
         max_samples: int = 256,
-        level: int = 1,
+        depth: int = 1,
         calibration: str = "split",
         calibration_size: float = 0.25,
         random_state: Any = None,
@@ -66,7 +66,7 @@ class MassAD(BaseDetector):
         self.alpha = alpha
         self.n_estimators = n_estimators
         self.max_samples = max_samples
-        self.level = level
+        self.depth = depth
         self.calibration = calibration
         self.calibration_size = calibration_size
         self.random_state = random_state
@@ -82,5 +82,5 @@ class MassAD(BaseDetector):
         for _ in range(self.n_estimators):
             sample = rows[rng.choice(len(rows), n_sampled, replace=False)]
             column = int(rng.randint(rows.shape[1]))
-            columns.append(MassOfColumn.from_values(sample[:, column], column, self.level))
+            columns.append(MassOfColumn.from_values(sample[:, column], column, self.depth))
         return MeanMass(columns)

@@ -25,7 +25,7 @@ _N_SAMPLES = 10_000
 _CERTAINTY = 0.99
 
 #: Levels that are tried for it, and uniform numbers that are held at once.
-_N_LEVELS = 21
+_N_DELTAS = 21
 _MAX_NUMBERS = 1_000_000
 
 #: With fewer scores there is no asymptotic band; with more "auto" takes no simulation.
@@ -108,26 +108,26 @@ def monte_carlo_band(orders: IntArray, n: int, delta: float) -> FloatArray:
     leave the band is, with 99% certainty, at most delta: so tight is it everywhere. Where there is
     none, Simes' band at delta.
     """
-    level = _tuned_level(n, delta)
-    if level is None:
+    tuned = _tuned_delta(n, delta)
+    if tuned is None:
         return simes_band(orders, n, delta)
-    return _lower_band(orders, n, level)
+    return _lower_band(orders, n, tuned)
 
 
 @lru_cache(maxsize=128)
-def _tuned_level(n: int, delta: float) -> float | None:
+def _tuned_delta(n: int, delta: float) -> float | None:
     if n < _MIN_ASYMPTOTIC:
         return None
-    levels = [float(level) for level in np.linspace(delta, delta / 2.0, _N_LEVELS)]
-    bands = [_lower_band(np.arange(1, n + 1), n, level) for level in levels]
-    for level, n_outside in zip(levels, _n_outside(bands, n), strict=True):
+    deltas = [float(share) for share in np.linspace(delta, delta / 2.0, _N_DELTAS)]
+    bands = [_lower_band(np.arange(1, n + 1), n, tried) for tried in deltas]
+    for tried, n_outside in zip(deltas, _n_outside(bands, n), strict=True):
         if rate_interval(n_outside, _N_SAMPLES, 2.0 * _CERTAINTY - 1.0)[1] <= delta:
-            return level
+            return tried
     return None
 
 
-def _lower_band(orders: IntArray, n: int, level: float) -> FloatArray:
-    return np.minimum(simes_band(orders, n, level), asymptotic_band(orders, n, level))
+def _lower_band(orders: IntArray, n: int, delta: float) -> FloatArray:
+    return np.minimum(simes_band(orders, n, delta), asymptotic_band(orders, n, delta))
 
 
 def _n_outside(bands: Sequence[FloatArray], n: int) -> list[int]:

@@ -61,8 +61,8 @@ class FalseAlarmControl:
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
         n_lowest = int((p <= self.reference.smallest_alpha).sum())
         if n_lowest > 0 and not is_selected.any():
-            level = fdr / estimated_share(p) if adaptive else fdr
-            needed = reference_for_discoveries(len(p), min(level, 0.999), n_lowest)
+            threshold = fdr / estimated_share(p) if adaptive else fdr
+            needed = reference_for_discoveries(len(p), min(threshold, 0.999), n_lowest)
             warn_user(
                 f"{n_lowest} of {len(p)} rows have the smallest p-value there is with "
                 f"{self.reference.size} reference points, which is too coarse to select them at "

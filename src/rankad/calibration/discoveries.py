@@ -48,8 +48,8 @@ def benjamini_hochberg(p_values: ArrayLike, fdr: float, *, adaptive: bool = Fals
         raise ValueError("p-values must lie in [0, 1], and none may be NaN.")
     if p.size == 0:
         return np.zeros(0, dtype=bool)
-    level = fdr / estimated_share(p) if adaptive else fdr
-    return np.asarray(false_discovery_control(p) <= level)
+    threshold = fdr / estimated_share(p) if adaptive else fdr
+    return np.asarray(false_discovery_control(p) <= threshold)
 
 
 def nominal_share(p_values: ArrayLike) -> float:

@@ -22,7 +22,7 @@ class _Rule:
 
     A clock ticks at each p-value above `candidate` and at most `discard`. With ``c`` ticks so far,
     ``c_j`` at the j-th discovery, w the initial share of the rate q, and g the `spending`, the next
-    level is ``scale (w q g(c + 1) + (1 - w) q g(c + 1 - c_1) + q sum_{j > 1} g(c + 1 - c_j))``, but
+    alpha is ``scale (w q g(c + 1) + (1 - w) q g(c + 1 - c_1) + q sum_{j > 1} g(c + 1 - c_j))``, but
     at most `cap`. The papers write the clock differently for each method; it comes to this.
     """
 
@@ -37,7 +37,7 @@ class _Rule:
         """Whether the clock moves on with this p-value."""
         return self.candidate < p <= self.discard
 
-    def level(self, fdr: float, clock: int, discoveries: FloatArray) -> float:
+    def next_alpha(self, fdr: float, clock: int, discoveries: FloatArray) -> float:
         """Level of the next test, given the clock now and at each discovery."""
         initial = self.initial_share * fdr
         budgets = np.full(len(discoveries) + 1, fdr)
@@ -75,11 +75,11 @@ class OnlineDiscoveries:
     p-values (`conditional_p_values`): given the reference they are independent, and but for a
     probability that you choose they are valid; the share is then at most `fdr` plus that.
 
-    Levels fall as a stream goes on without discoveries, and rise with each. A conformal p-value is
-    never below ``1 / (n_ref + 1)``, a conditional one not even that small: once `level` is below,
-    nothing can be discovered any more. LORD++ starts at ``fdr / 187``, SAFFRON at ``fdr / 9``,
-    ADDIS at ``fdr / 18``, and all fall fast. Where anomalies are rare, select by batches instead
-    (`benjamini_hochberg`), or start anew for each batch.
+    `next_alpha` falls as a stream goes on without discoveries, and rises with each. A conformal
+    p-value is never below ``1 / (n_ref + 1)``, a conditional one not even that small: once
+    `next_alpha` is below, nothing can be discovered any more. LORD++ starts at
+    ``fdr / 187``, SAFFRON at ``fdr / 9``, ADDIS at ``fdr / 18``, and all fall fast. Where anomalies
+    are rare, select by batches instead (``det.select``), or start anew for each batch.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class OnlineDiscoveries:
 
     Attributes
     ----------
-    level : float
+    next_alpha : float
         Level of the next test: a discovery is a p-value at most as large.
     n_tested, n_discoveries : int
 
@@ -102,7 +102,7 @@ class OnlineDiscoveries:
     >>> discoveries = OnlineDiscoveries(fdr=0.1)
     >>> discoveries.test_many([0.0001, 0.7, 0.0004, 0.02])
     array([ True, False,  True, False])
-    >>> discoveries.n_discoveries, round(discoveries.level, 5)
+    >>> discoveries.n_discoveries, round(discoveries.next_alpha, 5)
     (2, 0.00198)
     """
 
@@ -114,14 +114,14 @@ class OnlineDiscoveries:
         self.fdr, self.method = float(fdr), method
         self.n_tested = 0
         self._clock = 0
-        # The clock at each discovery is all of the past that the levels depend on.
+        # The clock at each discovery is all of the past that the next alpha depends on.
         self._discovery_clocks = array("q")
-        self._set_level()
+        self._set_next_alpha()
 
     def __repr__(self) -> str:
         return (
             f"<OnlineDiscoveries by {self.method} at fdr={self.fdr}: {self.n_discoveries} of "
-            f"{self.n_tested}, next level {self.level:.2g}>"
+            f"{self.n_tested}, next alpha {self.next_alpha:.2g}>"
         )
 
     @property
@@ -162,20 +162,20 @@ class OnlineDiscoveries:
         discoveries = cls(state["fdr"], state["method"])
         discoveries.n_tested, discoveries._clock = state["n_tested"], state["clock"]
         discoveries._discovery_clocks.extend(state["discovery_clocks"])
-        discoveries._set_level()
+        discoveries._set_next_alpha()
         return discoveries
 
     def _test(self, p: float) -> bool:
-        is_discovery = p <= self.level
+        is_discovery = p <= self.next_alpha
         is_tick = _RULES[self.method].is_tick(p)
         self.n_tested += 1
         self._clock += is_tick
         if is_discovery:
             self._discovery_clocks.append(self._clock)
         if is_discovery or is_tick:
-            self._set_level()
+            self._set_next_alpha()
         return is_discovery
 
-    def _set_level(self) -> None:
+    def _set_next_alpha(self) -> None:
         clocks = np.array(self._discovery_clocks, dtype=np.float64)
-        self.level = _RULES[self.method].level(self.fdr, self._clock, clocks)
+        self.next_alpha = _RULES[self.method].next_alpha(self.fdr, self._clock, clocks)

@@ -18,7 +18,7 @@ from rankad._files import sole_writer
 from rankad._progress import logger, track
 from rankad.datasets.errors import DownloadError
 
-_BLOCK_BYTES = 2**16
+_CHUNK_BYTES = 2**16
 
 _PARTIAL_CONTENT = 206
 _RANGE_NOT_SATISFIABLE = 416
@@ -125,22 +125,22 @@ def _append(response: HTTPResponse, part: Path, start: int) -> None:
     """Write the body of the response to the part, from byte `start` on."""
     length = response.headers.get("Content-Length")
     n_left = None if length is None else int(length)
-    blocks: Iterable[bytes] = _blocks(response)
+    chunks: Iterable[bytes] = _chunks(response)
     if n_left is not None:
-        label = f"downloading {response.url} in blocks of {_BLOCK_BYTES // 1024} kB"
-        blocks = track(blocks, ceil(n_left / _BLOCK_BYTES), label)
+        label = f"downloading {response.url} in chunks of {_CHUNK_BYTES // 1024} kB"
+        chunks = track(chunks, ceil(n_left / _CHUNK_BYTES), label)
     with part.open("r+b" if start else "wb") as file:
         file.seek(start)
-        n_written = sum(file.write(block) for block in blocks)
+        n_written = sum(file.write(chunk) for chunk in chunks)
         file.flush()
         os.fsync(file.fileno())
     if n_left is not None and n_written < n_left:
         raise _BrokenOffError(f"the connection broke off after {n_written} of {n_left} bytes")
 
 
-def _blocks(response: HTTPResponse) -> Iterator[bytes]:
-    while block := response.read(_BLOCK_BYTES):
-        yield block
+def _chunks(response: HTTPResponse) -> Iterator[bytes]:
+    while chunk := response.read(_CHUNK_BYTES):
+        yield chunk
 
 
 def _start(response: HTTPResponse) -> int:

@@ -7,10 +7,10 @@ import numpy as np
 from rankad._progress import track
 from rankad._threads import one_thread_each
 from rankad._typing import FloatArray
-from rankad.kernels.blocks import by_feature, filled_blocks
 from rankad.kernels.fused import fill_kernels
 from rankad.kernels.gram import distances_between, gaussian_gram
 from rankad.kernels.simd import dead_exponent, power_constants, unit_factor
+from rankad.kernels.tiles import by_feature, filled_tiles
 
 #: k-means and the width of the kernels look at so many points for each center, and at least.
 _POINTS_PER_CENTER = 50
@@ -20,7 +20,7 @@ _MIN_SAMPLE = 10_000
 _MAX_ITER = 30
 
 #: Rows of a kernel matrix at a time, in numbers: bounds the memory beside the result.
-_BLOCK_ENTRIES = 2**20
+_CHUNK_ENTRIES = 2**20
 
 #: Directions of the kernel's space with less of its largest eigenvalue than this are dropped.
 _NEGLIGIBLE = 1e-12
@@ -58,10 +58,10 @@ def mean_center_distance(
 
 def center_distances(points: FloatArray, centers: FloatArray) -> FloatArray:
     """Distance of each point to its nearest center."""
-    block = max(1, _BLOCK_ENTRIES // len(centers))
+    chunk = max(1, _CHUNK_ENTRIES // len(centers))
     nearest = [
-        distances_between(points[start : start + block], centers).min(axis=1)
-        for start in range(0, len(points), block)
+        distances_between(points[start : start + chunk], centers).min(axis=1)
+        for start in range(0, len(points), chunk)
     ]
     return np.concatenate([*nearest, np.empty(0)])
 
@@ -99,13 +99,13 @@ class CenterFeatures:
     def __call__(self, points: FloatArray) -> FloatArray:
         """Features of each point, shape ``(n, r)``; beside them memory stays bounded."""
         factor = unit_factor(self.sigma)
-        blocks = filled_blocks(self.centers * factor)
-        n_filled = len(blocks) * blocks.shape[1]
+        tiles = filled_tiles(self.centers * factor)
+        n_filled = len(tiles) * tiles.shape[1]
         basis = np.zeros((n_filled, self.basis.shape[1]))
         basis[: len(self.centers)] = self.basis
-        centers, constants = by_feature(blocks), power_constants(np.float64)
+        centers, constants = by_feature(tiles), power_constants(np.float64)
         features = np.empty((len(points), self.basis.shape[1]))
-        kernels = np.empty((min(len(points), max(1, _BLOCK_ENTRIES // n_filled)), n_filled))
+        kernels = np.empty((min(len(points), max(1, _CHUNK_ENTRIES // n_filled)), n_filled))
         starts = range(0, len(points), max(len(kernels), 1))
         for start in track(starts, len(starts), "features of the rows"):
             rows = np.ascontiguousarray(points[start : start + len(kernels)])

@@ -10,9 +10,9 @@ from numpy.typing import DTypeLike
 
 from rankad._threads import share_out
 from rankad._typing import FloatArray
-from rankad.kernels.blocks import CenterBlocks
 from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
 from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants, unit_factor
+from rankad.kernels.tiles import CenterTiles
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -234,7 +234,7 @@ class KernelExpansion:
         far = self.far_field
         far_exponent = np.inf if far is None else far.radius**2 * LOG2_E
         cutoff = min(far_exponent + _BEYOND_FAR, dead_exponent(self.centers.dtype))
-        blocks = CenterBlocks.from_centers(
+        tiles = CenterTiles.from_centers(
             self._center_coordinates,
             self.weights,
             # Out of reach a centered kernel is -1, not 0: no center may be skipped.
@@ -244,10 +244,10 @@ class KernelExpansion:
         return Model(
             offset=0.0 * ones if self.offset is None else self.offset.copy(),
             factor=unit_factor(self.sigma) / (ones if self.scale is None else self.scale),
-            centers=blocks.centers,
-            weights=blocks.weights,
-            lower=blocks.lower,
-            upper=blocks.upper,
+            centers=tiles.centers,
+            weights=tiles.weights,
+            lower=tiles.lower,
+            upper=tiles.upper,
             powers=power_constants(self.centers.dtype),
             shift=self._scalar(1.0) if self.centered else None,
             limit=self._scalar(self._coordinate_limit),

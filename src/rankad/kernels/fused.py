@@ -6,7 +6,7 @@ tie by an ulp. Distances come from differences of coordinates, so nothing cancel
 from the origin.
 
 Coordinates are in units in which the kernel is ``2^-|x - c|^2``: the exponent needs no further
-factor. A kernel smaller than ``2^-cutoff`` counts as 0, exactly; so blocks of centers whose box is
+factor. A kernel smaller than ``2^-cutoff`` counts as 0, exactly; so tiles of centers whose box is
 out of reach can be skipped without changing a bit of the sum.
 """
 
@@ -42,7 +42,7 @@ class Model(NamedTuple):
     """What the compiled functions know of an expansion, in the arithmetic of ``weights``.
 
     A row's coordinates are ``(row - offset) * factor``, cut off at ``limit``. ``centers``,
-    ``weights``, ``lower`` and ``upper`` are those of `CenterBlocks`, ``powers`` the
+    ``weights``, ``lower`` and ``upper`` are those of `CenterTiles`, ``powers`` the
     `power_constants`. Exponents beyond ``cutoff`` are taken as ``dead``, where the kernel is 0.
     ``shift`` (1, or None for nothing) is subtracted from each kernel. Where even the nearest
     center's exponent exceeds ``far`` the score is ``floor - slope * exponent``; elsewhere it is the
@@ -119,7 +119,7 @@ def fill_kernels(
 ) -> None:
     """Write the kernel of each row of ``rows * factor`` with each center to a row of ``kernels``.
 
-    ``centers`` are in blocks, `by_feature`, so the rows of ``kernels`` are filled up to whole
+    ``centers`` are in tiles, `by_feature`, so the rows of ``kernels`` are filled up to whole
     vectors. Beyond the exponent ``dead`` kernels are 0.
     """
     lanes, largest = lanes_in(centers), splat(dead)
@@ -140,7 +140,7 @@ def _score(
     has_nan = _place(coordinates, row, model)
     n_live = live.size
     if model.lower.size:
-        n_live = _live_blocks(live, coordinates, model)
+        n_live = _live_tiles(live, coordinates, model)
     total, nearest = _kernel_sum(coordinates, terms, live, n_live, model)
     exponent = least_of(nearest)
     if exponent > model.far and n_live < live.size:
@@ -221,7 +221,7 @@ def _room_for_terms(model: Model) -> FloatArray:
 def _kernel_sum(
     coordinates: FloatArray, terms: FloatArray, live: IntArray, n_live: int, model: Model
 ) -> Any:
-    """Sum of the kernels of the live blocks, lane by lane, and the smallest exponents.
+    """Sum of the kernels of the live tiles, lane by lane, and the smallest exponents.
 
     An outward step needs the terms of the sum: they are kept in ``terms``.
     """
@@ -243,7 +243,7 @@ def _kernel_sum(
 def _pair_of_kernel_sums(
     one: FloatArray, other: FloatArray, terms: FloatArray, other_terms: FloatArray, model: Model
 ) -> Any:
-    """Sums and smallest exponents of two rows over all blocks; as `_kernel_sum` of each."""
+    """Sums and smallest exponents of two rows over all tiles; as `_kernel_sum` of each."""
     centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
     zero, infinity = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
     total_of_one, nearest_to_one = zero, infinity
@@ -281,7 +281,7 @@ def _kernels(exponents: Any, model: Model) -> Any:
 
 @inlined
 def _exponents(coordinates: FloatArray, centers: FloatArray, first: int) -> Any:
-    """Squared distances to the block of centers that begins with this one."""
+    """Squared distances to the tile of centers that begins with this one."""
     lanes = lanes_in(centers)
     exponents = splat(coordinates.dtype.type(0))
     position = first * coordinates.size
@@ -301,8 +301,8 @@ def _nearest(coordinates: FloatArray, centers: FloatArray) -> Any:
 
 
 @compiled
-def _live_blocks(live: IntArray, coordinates: FloatArray, model: Model) -> int:
-    """Write the blocks whose box is within reach to ``live``, and return how many they are.
+def _live_tiles(live: IntArray, coordinates: FloatArray, model: Model) -> int:
+    """Write the tiles whose box is within reach to ``live``, and return how many they are.
 
     The bound is computed as distances are, term by term: rounding cannot put it above that of a
     center in the box.

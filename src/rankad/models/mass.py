@@ -36,7 +36,7 @@ class MassOfColumn:
     masses: FloatArray
 
     @classmethod
-    def from_values(cls, values: FloatArray, column: int, level: int) -> MassOfColumn:
+    def from_values(cls, values: FloatArray, column: int, depth: int) -> MassOfColumn:
         """Estimate from a subsample's values; borders lie halfway between neighboring values."""
         distinct, counts = np.unique(values, return_counts=True)
         middles = distinct[:-1] + 0.5 * np.diff(distinct)
@@ -47,7 +47,7 @@ class MassOfColumn:
             first = distinct[0] - (middles[0] - distinct[0])
             last = distinct[-1] + (distinct[-1] - middles[-1])
             borders = np.concatenate([[first], middles, [last]])
-        return cls(column, borders, level_masses(distinct, counts, level))
+        return cls(column, borders, masses_at_depth(distinct, counts, depth))
 
     def __call__(self, rows: FloatArray) -> FloatArray:
         """Mass of each row."""
@@ -58,26 +58,26 @@ class MassOfColumn:
         return np.where(is_inside, self.masses[np.clip(cell, 0, len(self.masses) - 1)], 0.0)
 
 
-def level_masses(values: FloatArray, counts: IntArray, level: int) -> FloatArray:
+def masses_at_depth(values: FloatArray, counts: IntArray, depth: int) -> FloatArray:
     """Level-h mass of each of the sorted distinct values.
 
     A split falls between neighboring values with probability proportional to their distance. The
-    mass of level 1 is the expected number of points on the value's own side; that of level h the
-    expected mass of level h - 1 there.
+    mass of depth 1 is the expected number of points on the value's own side; that of depth h the
+    expected mass of depth h - 1 there.
 
-    >>> level_masses(np.array([0.0, 1.0, 3.0]), np.array([1, 1, 2]), level=1)
+    >>> masses_at_depth(np.array([0.0, 1.0, 3.0]), np.array([1, 1, 2]), depth=1)
     array([1.66666667, 2.33333333, 2.33333333])
     """
-    if level == 0 or values.size == 1:
+    if depth == 0 or values.size == 1:
         return np.full(values.size, float(counts.sum()))
     probabilities = np.diff(values) / (values[-1] - values[0])
     below = np.cumsum(counts)[:-1]
-    if level == 1:
+    if depth == 1:
         on_left = np.cumsum((probabilities * below)[::-1])[::-1]
         on_right = np.cumsum(probabilities * (counts.sum() - below))
         return np.asarray(np.append(on_left, 0.0) + np.insert(on_right, 0, 0.0))
     masses = np.zeros(values.size)
     for split, probability in enumerate(probabilities, start=1):
-        masses[:split] += probability * level_masses(values[:split], counts[:split], level - 1)
-        masses[split:] += probability * level_masses(values[split:], counts[split:], level - 1)
+        masses[:split] += probability * masses_at_depth(values[:split], counts[:split], depth - 1)
+        masses[split:] += probability * masses_at_depth(values[split:], counts[split:], depth - 1)
     return masses

@@ -18,7 +18,7 @@ from rankad.plots.explanation import ExplanationDisplay
 from rankad.plots.false_alarms import FalseAlarmDisplay
 from rankad.plots.level_sets import LevelSetDisplay
 from rankad.plots.p_values import PValueDisplay
-from rankad.plots.selection import SelectionDisplay
+from rankad.plots.tuning import TuningDisplay
 
 __all__ = [
     "DriftDisplay",
@@ -26,5 +26,5 @@ __all__ = [
     "FalseAlarmDisplay",
     "LevelSetDisplay",
     "PValueDisplay",
-    "SelectionDisplay",
+    "TuningDisplay",
 ]

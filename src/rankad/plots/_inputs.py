@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from rankad._base import BaseDetector
 from rankad._typing import FloatArray, IntArray
-from rankad.calibration import CalibratedDetector, reference_needed
-from rankad.calibration.control import require_level
+from rankad.calibration import reference_needed
+from rankad.calibration.control import checked_alpha
 from rankad.calibration.reference import order_of
 from rankad.exceptions import UnresolvableAlphaError
 
@@ -23,9 +24,9 @@ _N_EVEN = 60
 _USUAL_ALPHAS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-def calibrated_detector(detector: Any, display: str) -> CalibratedDetector:
+def calibrated_detector(detector: Any, display: str) -> BaseDetector:
     """The detector, if it is one of rankad's and fitted."""
-    if not isinstance(detector, CalibratedDetector):
+    if not isinstance(detector, BaseDetector):
         raise TypeError(
             f"{display} takes a fitted detector of rankad; got {detector!r}. Other detectors fit "
             "in rankad.Calibrated."
@@ -121,4 +122,4 @@ def sorted_levels(alphas: Sequence[float]) -> FloatArray:
     """The levels, each once, in ascending order; at least one."""
     if len(alphas) == 0:
         raise ValueError("alphas must hold at least one level.")
-    return np.unique([require_level(alpha) for alpha in alphas])
+    return np.unique([checked_alpha(alpha) for alpha in alphas])

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray, IntArray
-from rankad.calibration.drift import Betting, DriftMonitor
+from rankad.calibration.betting import Betting
+from rankad.monitoring import DriftMonitor
 from rankad.plots._display import Display, ink, legend_above, line_options, require_matplotlib
 from rankad.plots._inputs import checked_p_values
 from rankad.plots._style import RED
@@ -32,8 +33,8 @@ class DriftDisplay(Display):
         Scores seen so far, at each value.
     log10_martingale : array of shape (n,)
         Logarithm, to base 10, of the martingale.
-    alarm_level : float
-        The alarm is raised where the martingale reaches ``1 / alarm_level``.
+    alpha : float
+        The alarm is raised where the martingale reaches ``1 / alpha``.
     alarmed_at : int or None
         Scores seen at the alarm, if there was one.
     name : str or None
@@ -63,7 +64,7 @@ class DriftDisplay(Display):
 
     times: IntArray
     log10_martingale: FloatArray
-    alarm_level: float
+    alpha: float
     alarmed_at: int | None = None
     name: str | None = None
     line_: Line2D = field(init=False)
@@ -106,7 +107,7 @@ class DriftDisplay(Display):
         display = cls(
             times=np.arange(monitor.n_seen - history.size, monitor.n_seen) + 1,
             log10_martingale=history / log(10.0),
-            alarm_level=monitor.alarm_level,
+            alpha=monitor.alpha,
             alarmed_at=monitor.alarmed_at,
             name=name,
         )
@@ -118,7 +119,7 @@ class DriftDisplay(Display):
         p_values: ArrayLike,
         *,
         betting: str | Betting = "jumper",
-        alarm_level: float = 0.01,
+        alpha: float = 0.01,
         ax: Axes | None = None,
         name: str | None = None,
         **kwargs: Any,
@@ -132,7 +133,7 @@ class DriftDisplay(Display):
             the same reference, are not quite, as `DriftMonitor` says.
         betting : {"jumper", "mixture"} or Betting, default="jumper"
             As `DriftMonitor` takes it.
-        alarm_level : float, default=0.01
+        alpha : float, default=0.01
             Bound on the probability of an alarm without drift.
         ax : matplotlib Axes, optional
             By default those of a new figure.
@@ -148,9 +149,7 @@ class DriftDisplay(Display):
         require_matplotlib(cls.__name__)
         p = np.asarray(p_values, dtype=np.float64)
         checked_p_values(p)
-        monitor = DriftMonitor(
-            betting=betting, alarm_level=alarm_level, history_size=p.size, random_state=0
-        )
+        monitor = DriftMonitor(betting=betting, alpha=alpha, history_size=p.size, random_state=0)
         for value in p:
             monitor.update_p(float(value))
         return cls.from_monitor(monitor, ax=ax, name=name, **kwargs)
@@ -175,11 +174,11 @@ class DriftDisplay(Display):
         defaults = {"linewidth": 1.3, "label": name or self.name or "martingale"}
         (self.line_,) = ax.plot(self.times, self.log10_martingale, **line_options(defaults, kwargs))
         self.threshold_ = ax.axhline(
-            -log10(self.alarm_level),
+            -log10(self.alpha),
             color=ink(),
             linestyle="--",
             linewidth=1.0,
-            label=f"alarm at {1.0 / self.alarm_level:g}",
+            label=f"alarm at {1.0 / self.alpha:g}",
         )
         self.alarm_ = self._draw_alarm(ax)
         ax.set(xlabel="Scores seen", ylabel="$\\log_{10}$ martingale")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from rankad.detector import RankAD
-from rankad.explanations import Explanation, Reason, explain
+from rankad.explanations import Explanation, Reason
 from rankad.plots._display import Display, ink, require_matplotlib
 from rankad.plots._style import BLUE, GRAY
 
@@ -82,7 +82,7 @@ class ExplanationDisplay(Display):
         Parameters
         ----------
         explanation : Explanation
-            As `rankad.explanations.explain` gives it.
+            As `RankAD.explain` gives it.
         row : int, default=0
             Which of its rows.
         n_features : int, default=10
@@ -144,9 +144,14 @@ class ExplanationDisplay(Display):
         display : ExplanationDisplay
         """
         require_matplotlib(cls.__name__)
+        if not isinstance(detector, RankAD):
+            raise TypeError(
+                f"{cls.__name__} takes a fitted RankAD, whose score is a kernel sum; got "
+                f"{detector!r}."
+            )
         rows: Any = getattr(X, "iloc", X)  # frames of pandas slice by label, not by place
         _require_row(row, len(X))  # type: ignore[arg-type]
-        explanation = explain(detector, rows[row : row + 1])
+        explanation = detector.explain(rows[row : row + 1])
         display = cls(
             reasons=explanation.top(0, n_features),
             p_value=float(explanation.p_values[0]),

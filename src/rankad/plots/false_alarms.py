@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from rankad._typing import FloatArray, IntArray
-from rankad.calibration import clopper_pearson, false_alarm_band
+from rankad.calibration import false_alarm_band
+from rankad.calibration.bounds import rate_interval
 from rankad.calibration.control import FalseAlarmControl
 from rankad.plots._display import (
     Display,
@@ -263,7 +264,7 @@ class FalseAlarmDisplay(Display):
 
     def _errors(self) -> FloatArray:
         """Lengths of the bars below and above."""
-        intervals = [clopper_pearson(int(n), self.n_rows, self.confidence) for n in self.n_alarms]
+        intervals = [rate_interval(int(n), self.n_rows, self.confidence) for n in self.n_alarms]
         low, high = np.array(intervals).T
         return np.stack([self.rates - low, high - self.rates])
 

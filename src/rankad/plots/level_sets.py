@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankad._base import BaseDetector
 from rankad._typing import BoolArray, FloatArray
-from rankad._validation import scoring_rows
+from rankad._validation import feature_names, scoring_rows
 from rankad._warnings import warn_user
-from rankad.calibration import CalibratedDetector
 from rankad.calibration.control import remedy
 from rankad.exceptions import CalibrationWarning
-from rankad.explanations import feature_names
 from rankad.plots._display import Display, ink, legend_above, require_matplotlib
 from rankad.plots._inputs import (
     calibrated_detector,
@@ -254,7 +253,7 @@ def _finite(scores: FloatArray) -> FloatArray:
     return np.clip(scores, scores[is_finite].min(), scores[is_finite].max())
 
 
-def _thresholds(detector: CalibratedDetector, alphas: FloatArray) -> dict[float, float]:
+def _thresholds(detector: BaseDetector, alphas: FloatArray) -> dict[float, float]:
     """Score below which each level alarms, of the levels that the reference resolves."""
     reference = detector.reference_
     thresholds = {float(alpha): reference.threshold(float(alpha)) for alpha in alphas}

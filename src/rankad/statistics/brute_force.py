@@ -249,9 +249,9 @@ def _kth_upper_bound(bounds: FloatArray, slack: FloatArray, n_rows: int, n_neare
     data.
     """
     smallest = bounds[0] + slack[0]
-    for block in range(1, bounds.shape[0]):
+    for step in range(1, bounds.shape[0]):
         for lane in range(smallest.size):
-            upper = bounds[block, lane] + slack[block, lane]
+            upper = bounds[step, lane] + slack[step, lane]
             smallest[lane] = upper if upper < smallest[lane] else smallest[lane]
     # Rows that fill up are far out of it.
     return _at_least_kth(smallest, n_nearest, smallest[:n_rows].max())

@@ -10,9 +10,9 @@ from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, of_neighbor_distances, row_sample
 from rankad.statistics.search import NeighborSearch, in_chunks, planned_all_pairs
 
-#: Rows that the radius is chosen on, and rows of one block of distances.
+#: Rows that the radius is chosen on, and rows of one chunk of distances.
 _MAX_ROWS_FOR_RADIUS = 2000
-_BLOCK_ROWS = 500
+_CHUNK_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class EpsilonNeighborhood(SampledStatistic):
 def _counts_within(
     points: FloatArray, pool: FloatArray, radius: float, n_jobs: int | None
 ) -> IntArray:
-    """Number of rows of ``pool`` within the radius of each point, block by block."""
+    """Number of rows of ``pool`` within the radius of each point, chunk by chunk."""
 
-    def counts(block: slice) -> IntArray:
-        return np.asarray((cdist(points[block], pool) <= radius).sum(axis=1))
+    def counts(chunk: slice) -> IntArray:
+        return np.asarray((cdist(points[chunk], pool) <= radius).sum(axis=1))
 
-    return np.concatenate(in_chunks(counts, len(points), n_jobs, _BLOCK_ROWS))
+    return np.concatenate(in_chunks(counts, len(points), n_jobs, _CHUNK_ROWS))
 
 
 def _typical_radius(pool: FloatArray, n_neighbors: int) -> float:

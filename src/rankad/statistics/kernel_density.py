@@ -21,9 +21,9 @@ from rankad.statistics.search import (
     planned_all_pairs,
 )
 
-#: Rows that the bandwidth is chosen on, and rows of one block of distances.
+#: Rows that the bandwidth is chosen on, and rows of one chunk of distances.
 _MAX_ROWS_FOR_BANDWIDTH = 1000
-_BLOCK_ROWS = 500
+_CHUNK_ROWS = 500
 
 #: Bandwidths tried, in units of the mean distance to the K nearest neighbors.
 _RELATIVE_BANDWIDTHS = 2.0 ** np.arange(-2.0, 5.25, 0.5)
@@ -94,10 +94,10 @@ def _log_kernel_sums(
     *,
     leave_out: bool,
 ) -> FloatArray:
-    def sums(block: slice) -> FloatArray:
-        exponents = -((cdist(points[block], pool) / bandwidth) ** 2)
+    def sums(chunk: slice) -> FloatArray:
+        exponents = -((cdist(points[chunk], pool) / bandwidth) ** 2)
         if leave_out:
-            np.einsum("ii->i", exponents[:, block])[:] = -np.inf
+            np.einsum("ii->i", exponents[:, chunk])[:] = -np.inf
         return np.asarray(logsumexp(exponents, axis=1))
 
-    return np.concatenate(in_chunks(sums, len(points), n_jobs, _BLOCK_ROWS))
+    return np.concatenate(in_chunks(sums, len(points), n_jobs, _CHUNK_ROWS))

@@ -1,4 +1,4 @@
-"""How the centers of an expansion lie in memory: in blocks of near neighbors, with their boxes."""
+"""How the centers of an expansion lie in memory: in tiles of near neighbors, with their boxes."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ _N_PROBES = 200
 
 
 @dataclass(frozen=True, eq=False)
-class CenterBlocks:
-    """Centers and weights in blocks of one vector each, and boxes around them.
+class CenterTiles:
+    """Centers and weights in tiles of one vector each, and boxes around them.
 
     Attributes
     ----------
-    weights : array of shape (n_blocks * n_lanes,)
-        The last block is filled up with copies of a center that weigh nothing.
-    centers : array of shape (n_blocks * n_features * n_lanes,)
-        Block by block, feature by feature.
+    weights : array of shape (n_tiles * n_lanes,)
+        The last tile is filled up with copies of a center that weigh nothing.
+    centers : array of shape (n_tiles * n_features * n_lanes,)
+        Tile by tile, feature by feature.
     lower, upper : array of shape (n_groups * n_features * n_lanes,)
-        Corners of the box around each block, in groups of as many boxes as a vector has lanes; the
-        last group is filled up with boxes at infinity. No groups where no block is ever skipped.
+        Corners of the box around each tile, in groups of as many boxes as a vector has lanes; the
+        last group is filled up with boxes at infinity. No groups where no tile is ever skipped.
     """
 
     weights: FloatArray
@@ -34,43 +34,43 @@ class CenterBlocks:
     upper: FloatArray
 
     @classmethod
-    def from_centers(cls, centers: FloatArray, weights: FloatArray, reach: float) -> "CenterBlocks":
+    def from_centers(cls, centers: FloatArray, weights: FloatArray, reach: float) -> "CenterTiles":
         """Lay out centers whose kernels are 0 at squared distances beyond ``reach``.
 
-        The boxes are kept only where they pay: where many blocks are out of reach.
+        The boxes are kept only where they pay: where many tiles are out of reach.
         """
         lanes = lanes_of(centers.dtype)
         order = neighborly_order(centers, lanes)
-        in_blocks = filled_blocks(centers[order])
-        block_weights = np.zeros(len(in_blocks) * lanes, dtype=weights.dtype)
-        block_weights[: len(order)] = weights[order]
-        lower, upper = in_blocks.min(axis=1), in_blocks.max(axis=1)
+        in_tiles = filled_tiles(centers[order])
+        tile_weights = np.zeros(len(in_tiles) * lanes, dtype=weights.dtype)
+        tile_weights[: len(order)] = weights[order]
+        lower, upper = in_tiles.min(axis=1), in_tiles.max(axis=1)
         if not _boxes_pay(centers, lower, upper, reach):
             lower = upper = np.empty((0, centers.shape[1]), dtype=centers.dtype)
         return cls(
-            weights=_aligned(block_weights),
-            centers=by_feature(in_blocks),
+            weights=_aligned(tile_weights),
+            centers=by_feature(in_tiles),
             lower=_in_groups(lower, lanes),
             upper=_in_groups(upper, lanes),
         )
 
 
-def neighborly_order(points: FloatArray, block: int) -> IntArray:
-    """Order in which every ``block`` points in a row lie close together, as a k-d tree would.
+def neighborly_order(points: FloatArray, tile: int) -> IntArray:
+    """Order in which every ``tile`` points in a row lie close together, as a k-d tree would.
 
-    >>> neighborly_order(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), block=2)
+    >>> neighborly_order(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), tile=2)
     array([0, 2, 4, 3, 1])
     """
     parts, finished = [np.arange(len(points))], []
     while parts:
         part = parts.pop()
-        if len(part) <= block:
+        if len(part) <= tile:
             finished.append(part)
             continue
         widest = int(np.ptp(points[part], axis=0).argmax())
         in_order = part[np.argsort(points[part, widest], kind="stable")]
-        # Halved between blocks, so that all but the last are full.
-        middle = block * -(-len(part) // (2 * block))
+        # Halved between tiles, so that all but the last are full.
+        middle = tile * -(-len(part) // (2 * tile))
         parts += [in_order[middle:], in_order[:middle]]
     return np.concatenate(finished)
 
@@ -86,16 +86,16 @@ def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, reach:
     return bool(np.mean(shares) <= _PAYING_SHARE)
 
 
-def filled_blocks(centers: FloatArray) -> FloatArray:
-    """Centers in blocks of a vector each, ``(n_blocks, n_lanes, n_features)``; the last repeats."""
+def filled_tiles(centers: FloatArray) -> FloatArray:
+    """Centers in tiles of a vector each, ``(n_tiles, n_lanes, n_features)``; the last repeats."""
     lanes = lanes_of(centers.dtype)
     padding = np.repeat(centers[-1:], -len(centers) % lanes, axis=0)
     return np.concatenate([centers, padding]).reshape(-1, lanes, centers.shape[1])
 
 
-def by_feature(blocks: FloatArray) -> FloatArray:
-    """Blocks as the compiled functions read them: block by block, feature by feature."""
-    return _aligned(blocks.transpose(0, 2, 1).ravel())
+def by_feature(tiles: FloatArray) -> FloatArray:
+    """Tiles as the compiled functions read them: tile by tile, feature by feature."""
+    return _aligned(tiles.transpose(0, 2, 1).ravel())
 
 
 def _aligned(array: FloatArray) -> FloatArray:

@@ -4,19 +4,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from rankad.kernels.blocks import neighborly_order
+from rankad.kernels.tiles import neighborly_order
 
 POINTS = st.tuples(st.integers(1, 80), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(-1e6, 1e6))
 )
 
 
-@given(points=POINTS, block=st.integers(1, 20))
-def test_the_order_of_neighbors_has_every_point_once(points, block):
-    assert_array_equal(np.sort(neighborly_order(points, block)), np.arange(len(points)))
+@given(points=POINTS, tile=st.integers(1, 20))
+def test_the_order_of_neighbors_has_every_point_once(points, tile):
+    assert_array_equal(np.sort(neighborly_order(points, tile)), np.arange(len(points)))
 
 
-def test_blocks_of_neighbors_are_smaller_than_blocks_as_they_come(rng):
+def test_tiles_of_neighbors_are_smaller_than_tiles_as_they_come(rng):
     points = rng.normal(size=(320, 2))
     ordered = points[neighborly_order(points, 16)]
     in_order, as_they_come = (p.reshape(20, 16, 2) for p in (ordered, points))

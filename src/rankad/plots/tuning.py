@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SelectionDisplay(Display):
+class TuningDisplay(Display):
     """Map of the cross-validated score over C and sigma, with the cell that was chosen.
 
     Make a display with `from_estimator`.
@@ -52,8 +52,8 @@ class SelectionDisplay(Display):
     --------
     >>> from rankad import RankAD
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> detector = RankAD(C="cv", Cs=[0.1, 1, 10], sigma="cv", sigmas=[0.5, 1], random_state=0)
-    >>> display = SelectionDisplay.from_estimator(detector.fit(X))
+    >>> detector = RankAD(C=[0.1, 1, 10], sigma=[0.5, 1], random_state=0)
+    >>> display = TuningDisplay.from_estimator(detector.fit(X))
     >>> display.scores.shape
     (3, 2)
     """
@@ -83,7 +83,7 @@ class SelectionDisplay(Display):
         Parameters
         ----------
         detector : RankAD
-            Fitted with ``C="cv"``, ``sigma="cv"`` or both.
+            Fitted with ``C="published"``, ``sigma="published"`` or both.
         ax : matplotlib Axes, optional
             By default those of a new figure.
         name : str, optional
@@ -93,7 +93,7 @@ class SelectionDisplay(Display):
 
         Returns
         -------
-        display : SelectionDisplay
+        display : TuningDisplay
         """
         require_matplotlib(cls.__name__)
         detector = calibrated_detector(detector, cls.__name__)
@@ -134,7 +134,7 @@ class SelectionDisplay(Display):
 
         Returns
         -------
-        display : SelectionDisplay
+        display : TuningDisplay
         """
         ax = self._take_axes(ax)
         options: dict[str, Any] = {

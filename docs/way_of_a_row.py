@@ -1,0 +1,82 @@
+"""Draw the way of a row through the rooms: docs/images/way_of_a_row.svg.
+
+python docs/way_of_a_row.py
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from matplotlib.patches import FancyBboxPatch
+
+#: Box: what happens, in which module, and its color.
+FIT = [
+    ("RankAD.fit(X)", "detector.py", "tab:blue"),
+    ("validate the rows", "_validation.py", "0.5"),
+    ("hold some rows out", "calibration/holdout.py", "tab:green"),
+    ("scale the columns", "_scaling.py", "0.5"),
+    ("statistic G of each row", "statistics/", "tab:orange"),
+    ("pairs of rows of different rank", "preferences/", "tab:orange"),
+    ("C, sigma and centers", "tuning/", "tab:orange"),
+    ("RankSVM: the ranker", "ranker.py, solvers/, kernels/", "tab:orange"),
+    ("model: a function from rows to scores", "models/", "tab:purple"),
+    ("reference: scores of the rows held out", "calibration/reference.py", "tab:green"),
+]
+PREDICT = [
+    ("det.predict(X, alpha)", "_base.py", "tab:blue"),
+    ("alpha -> threshold in the reference", "calibration/control.py", "tab:green"),
+    ("validate the rows", "_validation.py", "0.5"),
+    ("the model scores them", "models/", "tab:purple"),
+    ("kernel sum, far field", "kernels/expansion.py", "tab:orange"),
+    ("score < threshold: -1, else +1", "_base.py", "tab:blue"),
+]
+WIDTH, HEIGHT, GAP = 4.4, 0.62, 0.28
+
+
+def draw_column(ax, x, title, boxes):
+    """Draw boxes from top to bottom, with arrows down."""
+    ax.text(x + WIDTH / 2, 0.55, title, ha="center", fontsize=14, weight="bold", color="#888888")
+    for place, (label, home, color) in enumerate(boxes):
+        y = -place * (HEIGHT + GAP)
+        box = FancyBboxPatch(
+            (x, y - HEIGHT),
+            WIDTH,
+            HEIGHT,
+            boxstyle="round,pad=0,rounding_size=0.09",
+            facecolor="white",
+            edgecolor=color,
+            linewidth=2.2,
+        )
+        ax.add_patch(box)
+        ax.text(x + WIDTH / 2, y - 0.21, label, ha="center", va="center", fontsize=11.5)
+        ax.text(
+            *(x + WIDTH / 2, y - 0.46, home),
+            ha="center",
+            va="center",
+            fontsize=9,
+            family="monospace",
+            color="#444444",
+        )
+        if place > 0:
+            ax.annotate(
+                "",
+                (x + WIDTH / 2, y),
+                (x + WIDTH / 2, y + GAP),
+                arrowprops={"arrowstyle": "-|>", "color": "#888888", "lw": 1.6},
+            )
+
+
+def main():
+    """Draw both columns."""
+    mpl.rcParams["svg.hashsalt"] = "rankad"
+    fig, ax = plt.subplots(figsize=(10, 9.6))
+    draw_column(ax, 0.0, "fit: rows to a model", FIT)
+    draw_column(ax, WIDTH + 0.9, "predict: a row to its label", PREDICT)
+    ax.set(xlim=(-0.15, 2 * WIDTH + 1.05), ylim=(-len(FIT) * (HEIGHT + GAP), 0.95))
+    ax.set_axis_off()
+    path = Path(__file__).parent / "images" / "way_of_a_row.svg"
+    fig.savefig(path, transparent=True, bbox_inches="tight", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
