@@ -14,13 +14,14 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments import EXPERIMENTS, measured
-from runs import Record, Task
+from experiments import EXPERIMENTS
 
 from rankad._files import sole_writer
 from rankad._progress import progress_shown
 from rankad.reproduce.errors import ReproductionError
-from rankad.reproduce.records import Key, RecordFile, read_records
+from rankad.reproduce.experiment import Task
+from rankad.reproduce.experiment import tasks as tasks_of
+from rankad.reproduce.records import RecordFile
 from rankad.reproduce.runner import run
 
 RECORDS = Path(__file__).parent / "records" / "accuracy.json"
@@ -40,13 +41,9 @@ def tasks(
 ) -> list[Task]:
     """The runs of some experiments: all, or those of the methods and sets that are asked for."""
     return [
-        Task(Key(name, of, "standard", method, seed))
-        for name in experiments
-        for seed in range(n_seeds or EXPERIMENTS[name].n_seeds)
-        for of in EXPERIMENTS[name].sets()
-        if _is_asked_for(of, sets)
-        for method in EXPERIMENTS[name].methods(of)
-        if _is_asked_for(method, methods)
+        task
+        for task in tasks_of([EXPERIMENTS[name] for name in experiments], n_seeds)
+        if _is_asked_for(task.key.set, sets) and _is_asked_for(task.key.method, methods)
     ]
 
 
@@ -57,13 +54,6 @@ def _is_asked_for(name: str, parts: Sequence[str]) -> bool:
     (True, False)
     """
     return not parts or any(part in f"{name}." for part in parts)
-
-
-def forgotten(path: Path, runs: Sequence[Task]) -> RecordFile[Record]:
-    """The file without the records of some runs: those will be made again."""
-    keys = {task.key for task in runs}
-    records = read_records(path, Record) if path.exists() else []
-    return RecordFile(path, PROTOCOL, [record for record in records if record.key not in keys])
 
 
 def main() -> None:
@@ -86,10 +76,10 @@ def main() -> None:
     runs = tasks(names, asked.seeds, asked.methods, asked.sets)
     try:
         with sole_writer(asked.records, wait=False), progress_shown(True):
-            file = RecordFile.open(asked.records, PROTOCOL, Record)
+            file = RecordFile.open(asked.records, PROTOCOL)
             if asked.again:
-                file = forgotten(asked.records, runs)
-            run(runs, file, asked.jobs, measured)
+                file.forget(task.key for task in runs)
+            run(runs, file, asked.jobs)
     except BlockingIOError:
         raise SystemExit(f"Another run writes {asked.records}: wait, or give --records.") from None
     except ReproductionError as error:

@@ -6,9 +6,9 @@ import numpy as np
 from accuracy_tables import FEW_COLUMNS, ByExperiment, of_share, scatter_ratio
 from law_experiments import TRUE_DENSITY
 from methods import FOR_DIRT, IFOREST, KNN, OC_SVM, OUTWARD, RANKAD, TEACHER
-from results import Results
 
-from rankad.reproduce.markdown import table_head, table_row
+from rankad.reproduce.markdown import table
+from rankad.reproduce.results import Results
 
 #: How far below k-NN's AUC is a loss, and on how many sets.
 LOSS, MOST_LOSSES = 0.02, 1
@@ -148,7 +148,6 @@ def on_costs(sets: Results) -> Check:
 def as_table(of: ByExperiment) -> str:
     """The checks, one a line."""
     rows = [
-        table_row([one.what, one.measured, one.asked, "yes" if one.is_met else "**no**"])
-        for one in checks(of)
+        [one.what, one.measured, one.asked, "yes" if one.is_met else "**no**"] for one in checks(of)
     ]
-    return "\n".join([*table_head("what", "measured", "asked", "met"), *rows])
+    return table(["what", "measured", "asked", "met"], rows)

@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullLocator
 from methods import DENSITY, ECOD, IFOREST, KNN, KNN_10, LOF, OC_SVM, OUTWARD, RANKAD
-from results import Results
 
 from rankad.plots._style import (
     BLACK,
@@ -26,6 +25,7 @@ from rankad.plots._style import (
     Look,
     save_png,
 )
+from rankad.reproduce.results import Results
 
 _OTHER = Look("0.25", "s")
 

@@ -18,10 +18,9 @@ from accuracy_checks import as_table
 from accuracy_figures import draw_costs, draw_laws
 from experiments import EXPERIMENTS
 from pages import with_table
-from results import Results
-from runs import Record
 
-from rankad.reproduce.records import read_records
+from rankad.reproduce.records import Record, read_records
+from rankad.reproduce.results import Results
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -48,16 +47,21 @@ class Experiments(Mapping[str, Results]):
     """Results by the experiment's name, each looked at when it is asked for: not all need be."""
 
     def __init__(self, records: Sequence[Record], n_seeds: int | None = None) -> None:
-        self._records = records
+        self._records = {record.key: record for record in records}
         self._n_seeds = n_seeds
         self._known: dict[str, Results] = {}
 
     def __getitem__(self, name: str) -> Results:
         if name not in self._known:
-            n_seeds = EXPERIMENTS[name].n_seeds
+            n_seeds = EXPERIMENTS[name].n_runs
             n_seeds = n_seeds if self._n_seeds is None else min(n_seeds, self._n_seeds)
             keys = [task.key for task in tasks([name], n_seeds)]
-            self._known[name] = Results(self._records, keys)
+            if missing := [key for key in keys if key not in self._records]:
+                raise SystemExit(
+                    f"Not all is measured yet: of {name}, {len(missing)} of {len(keys)} runs are "
+                    f"missing, {missing[0]} first."
+                )
+            self._known[name] = Results([self._records[key] for key in keys], name)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -79,7 +83,7 @@ def main() -> None:
         parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(TABLES)}")
     if not asked.records.exists():
         raise SystemExit(f"There is no {asked.records}: run benchmarks/accuracy.py first.")
-    of = Experiments(read_records(asked.records, Record), asked.seeds)
+    of = Experiments(read_records(asked.records), asked.seeds)
     made = {name: TABLES[name](of) for name in names}
     if asked.print:
         print("\n\n".join(f"## {name}\n\n{table}" for name, table in made.items()))

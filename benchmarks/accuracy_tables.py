@@ -12,8 +12,6 @@ from experiments import (
     DIRTY_SHARES,
     GROWTH_COLUMNS,
     GROWTH_SIZES,
-    K_LPE,
-    LEVELS,
     SMALL_SIZES,
     STABLE_LAWS,
 )
@@ -26,6 +24,7 @@ from methods import (
     ECOD,
     FOR_DIRT,
     IFOREST,
+    K_LPE,
     KNN,
     LOF,
     OC_SVM,
@@ -37,10 +36,11 @@ from methods import (
     ROBUST_OFF,
     TEACHER,
 )
-from results import Results
 from scipy.stats import rankdata
 
-from rankad.reproduce.markdown import table_head, table_row, two_digits
+from rankad.reproduce.markdown import format_levels, table, two_digits
+from rankad.reproduce.records import FALSE_ALARMS
+from rankad.reproduce.results import Results
 
 #: Results by the experiment's name.
 ByExperiment = Mapping[str, Results]
@@ -73,10 +73,6 @@ def _formatted(results: Results, method: str, baseline: str, measure: str) -> st
     return f"{mean} ({results.difference(method, baseline, measure)})"
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join([*table_head(*heads), *map(table_row, rows)])
-
-
 def sets_summary(of: ByExperiment) -> str:
     """One line for each method, over all sets."""
     sets = of["sets"]
@@ -93,13 +89,12 @@ def sets_summary(of: ByExperiment) -> str:
             f"{sets.mean(method, 'average_precision'):.3f}",
             f"{sets.mean(method, 'power'):.3f}",
             f"{ranks[method]:.1f}" if method in ranks else "",
-            " / ".join(f"{large.mean(method, f'false_alarms_{alpha:g}'):.3f}" for alpha in LEVELS),
+            " / ".join(f"{large.mean(method, measure):.3f}" for measure in FALSE_ALARMS),
             two_digits(sets.median(method, "fit_seconds")),
             two_digits(sets.geometric_mean(method, "score_microseconds")),
         ]
         for method in sorted(methods, key=lambda method: -sets.mean(method, "auc"))
     ]
-    levels = " / ".join(f"{alpha:g}" for alpha in LEVELS)
     heads = (
         "method",
         "AUC",
@@ -108,7 +103,7 @@ def sets_summary(of: ByExperiment) -> str:
         "power at 5%",
         "mean rank",
     )
-    return _table([*heads, f"false alarms at {levels}", "fit, s", "score, us"], rows)
+    return table([*heads, f"false alarms at {format_levels()}", "fit, s", "score, us"], rows)
 
 
 def sets_by_set(of: ByExperiment) -> str:
@@ -122,7 +117,7 @@ def sets_by_set(of: ByExperiment) -> str:
         )
     ]
     means = ["**mean**", "", "", *(f"**{column.mean():.4f}**" for column in columns)]
-    return _table(["set", "n", "d", *OF_SETS_TABLE], [*rows, means])
+    return table(["set", "n", "d", *OF_SETS_TABLE], [*rows, means])
 
 
 def laws_summary(of: ByExperiment) -> str:
@@ -174,7 +169,7 @@ def _of_laws(laws: Results, methods: Sequence[str]) -> str:
             f"mass error, {levels}",
         ),
     )
-    return _table([*heads, f"volume error (median), {levels}"], rows)
+    return table([*heads, f"volume error (median), {levels}"], rows)
 
 
 def laws_by_law(of: ByExperiment) -> str:
@@ -188,7 +183,7 @@ def laws_by_law(of: ByExperiment) -> str:
     rows = [[name, *(f"{column[i]:.3f}" for column in columns)] for i, name in enumerate(laws.sets)]
     means = ["**mean**", *(f"**{column.mean():.4f}**" for column in columns)]
     heads = [*(f"AUC, {method}" for method in by_auc), *(f"Spearman, {m}" for m in by_order)]
-    return _table(["law", *heads], [*rows, means])
+    return table(["law", *heads], [*rows, means])
 
 
 def of_share(dirt: Results, share: float) -> Results:
@@ -209,7 +204,7 @@ def ranking_adds(of: ByExperiment) -> str:
         [method, *(_formatted(part, method, RANKAD, measure) for part, measure in columns.values())]
         for method in OF_RANKING
     ]
-    return _table(["variant", *columns], rows)
+    return table(["variant", *columns], rows)
 
 
 def centers(of: ByExperiment) -> str:
@@ -227,7 +222,7 @@ def centers(of: ByExperiment) -> str:
         for method in (*OF_CENTERS, ALL_CENTERS)
     ]
     heads = ("variant", "AUC, sets", "AUC, laws", "Spearman, laws", "centers, mean", "score, us")
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def growth(of: ByExperiment) -> str:
@@ -252,7 +247,7 @@ def growth(of: ByExperiment) -> str:
         cells = [f"{part.mean(m, 'auc'):.4f}" for m in OF_GROWTH]
         rows.append([set_name, f"{int(n):,}", *cells])
     heads = [method.removeprefix("RankAD, ") for method in OF_GROWTH]
-    return _table(["laws (AUC / Spearman), set (AUC)", "rows", *heads], rows)
+    return table(["laws (AUC / Spearman), set (AUC)", "rows", *heads], rows)
 
 
 def dirt(of: ByExperiment) -> str:
@@ -263,7 +258,7 @@ def dirt(of: ByExperiment) -> str:
         for method in (RANKAD, FOR_DIRT, ROBUST_OFF, *(m for m in BASE if m != RANKAD))
     ]
     heads = ["clean" if share == 0.0 else f"{share:.0%} dirt" for share in DIRTY_SHARES]
-    return _table(["method", *heads], rows)
+    return table(["method", *heads], rows)
 
 
 def small(of: ByExperiment) -> str:
@@ -273,7 +268,7 @@ def small(of: ByExperiment) -> str:
     for n in SMALL_SIZES:
         part = of["small"].only(lambda record, n=n: record.n_train == n)
         rows.append([str(n), *(_formatted(part, method, RANKAD, "auc") for method in methods)])
-    return _table(["rows", *methods], rows)
+    return table(["rows", *methods], rows)
 
 
 def scatter_ratio(stability: Results) -> float:
@@ -293,7 +288,7 @@ def stability(of: ByExperiment) -> str:
     for name, part in (("laws", is_law), ("sets", ~is_law), ("all", is_law | ~is_law)):
         a, b = ours[part].mean(), theirs[part].mean()
         rows.append([f"**{name}, mean**", f"{a:.4f}", f"{b:.4f}", f"{a / b:.2f}"])
-    return _table(["set", RANKAD, K_LPE, "ratio"], rows)
+    return table(["set", RANKAD, K_LPE, "ratio"], rows)
 
 
 def fig_2(of: ByExperiment) -> str:
@@ -312,4 +307,4 @@ def fig_2(of: ByExperiment) -> str:
         f"AUC (difference to the {TRUE_DENSITY})",
         f"Spearman (difference to {OC_SVM})",
     )
-    return _table(heads, rows)
+    return table(heads, rows)

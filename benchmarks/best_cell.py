@@ -18,8 +18,8 @@ from rankad.metrics import auc
 from rankad.reproduce import paper
 from rankad.reproduce.methods import METHODS, OF_PAPER
 from rankad.reproduce.protocol import TABLE_2_SIZES, load, split
-from rankad.selection import PAPER_CS, paper_sigmas
 from rankad.statistics import MeanNeighborDistance
+from rankad.tuning import PAPER_CS, paper_sigmas
 
 #: Sets by the name of their line in Table 2; annthyroid in both readings.
 SETS = {

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from one_class import Split, load_split
+from one_class import load_split
 
 from rankad.baselines import BPKNNG, AveragedKLPE
 from rankad.metrics import auc
 from rankad.reproduce.methods import METHODS as REPRODUCED
+from rankad.reproduce.protocol import Split
 
 SETS = ("annthyroid", "cover", "http", "mammography", "satellite", "shuttle", "smtp")
 
@@ -66,7 +67,7 @@ def mean_auc(method: str, name: str) -> float:
     values = []
     for seed in range(10 if method == "massAD" else 3):
         split = load_split(name, seed, n_test=20_000)
-        values.append(auc(~split.is_nominal, METHODS[method](split, seed)))
+        values.append(auc(split.is_anomaly, METHODS[method](split, seed)))
     return float(np.mean(values))
 
 

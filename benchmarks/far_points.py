@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from one_class import LARGE_SETS, load_split
-from sklearn.metrics import roc_auc_score
 
 from rankad import RankAD
 from rankad.calibration import HeldOutScores
 from rankad.datasets import perpendicular_gaussians
 from rankad.kernels import FarField
+from rankad.metrics import auc
 from rankad.plots._style import BLACK, DEFAULT, ORANGE, PICTURE, PUBLISHED, Look, save_png
 
 NO_ANCHOR, ANCHOR, BOTH = "no anchor", "anchor", "anchor and far field (default)"
@@ -60,7 +60,7 @@ def far_p_values(name: str) -> dict[str, list[float]]:
     for label, score in variants(split.train).items():
         reference, far_score = score(split.nominal), score(far)
         outcome[label] = [
-            float(HeldOutScores.of(reference[:size]).p_values(far_score)[0])
+            float(HeldOutScores.from_scores(reference[:size]).p_values(far_score)[0])
             for size in REFERENCE_SIZES
             if size <= len(reference)
         ]
@@ -82,7 +82,7 @@ def draw(path: str, set_name: str) -> None:
     far = far_p_values(set_name)
     sizes = np.array(REFERENCE_SIZES[: len(far[NO_ANCHOR])])
     for label, look in VARIANTS.items():
-        p = HeldOutScores.of(scorers[label](fresh)).p_values(scorers[label](ray))
+        p = HeldOutScores.from_scores(scorers[label](fresh)).p_values(scorers[label](ray))
         # Where two lines are one, the upper is thin and the lower shows on both sides of it.
         options = look.line(linewidth=_WIDTHS[label], markevery=30, markersize=_SIZES[label])
         options["zorder"] = 2.4 if label == NO_ANCHOR else 2.0
@@ -119,16 +119,16 @@ def radius_table() -> str:
         scorer = detector.expansion_
         aucs.append(
             [
-                roc_auc_score(
-                    split.is_nominal,
+                auc(
+                    split.is_anomaly,
                     replace(scorer, far_field=FarField.below(scorer.weights, dead))(split.test),
                 )
                 for dead in DEAD_KERNELS
             ]
         )
     return "\n".join(
-        f"far field beyond kernel {dead:g}: mean AUC {auc:.4f}"
-        for dead, auc in zip(DEAD_KERNELS, np.mean(aucs, axis=0), strict=True)
+        f"far field beyond kernel {dead:g}: mean AUC {mean:.4f}"
+        for dead, mean in zip(DEAD_KERNELS, np.mean(aucs, axis=0), strict=True)
     )
 
 

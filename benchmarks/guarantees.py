@@ -210,7 +210,7 @@ def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
         rates = np.empty((n_repeats, 3))
         for repeat in range(n_repeats):
             batch = np.concatenate([rng.normal(size=950), rng.normal(-3.5, size=50)])
-            p = HeldOutScores.of(rng.normal(size=n)).p_values(batch)
+            p = HeldOutScores.from_scores(rng.normal(size=n)).p_values(batch)
             found = benjamini_hochberg(p, 0.1)
             power, false = found[950:].mean(), found[:950].sum() / max(found.sum(), 1)
             oracle = benjamini_hochberg(norm.cdf(batch), 0.1)[950:].mean()

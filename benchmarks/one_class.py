@@ -1,10 +1,14 @@
 """The one-class protocol on real data: train on nominal rows, test on the rest and anomalies."""
 
 import os
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+
+from rankad.datasets import Dataset
+from rankad.datasets.files import read_rows
+from rankad.reproduce.protocol import Sizes, Split, split
 
 #: Sets with at least 800 nominal rows, so that a quarter of half of them resolves alpha = .01.
 LARGE_SETS = (
@@ -14,66 +18,49 @@ LARGE_SETS = (
 )
 
 
-@dataclass(frozen=True)
-class Split:
-    """Rows to train on, and nominal and anomalous rows to test on."""
-
-    train: np.ndarray
-    nominal: np.ndarray
-    anomalies: np.ndarray
-
-    @property
-    def test(self) -> np.ndarray:
-        """All rows to test on."""
-        return np.concatenate([self.nominal, self.anomalies])
-
-    @property
-    def is_nominal(self) -> np.ndarray:
-        """Which rows of ``test`` are nominal."""
-        return np.arange(len(self.test)) < len(self.nominal)
-
-
 def set_names(collection: str = "*") -> list[str]:
     """Names of the sets in the data folder: all, or those of one collection in it."""
     return sorted(path.stem for path in _folder().glob(f"{collection}/*.npz"))
 
 
+@lru_cache(maxsize=1)
 def load_split(name: str, seed: int, n_train: int = 2000, n_test: int = 10_000) -> Split:
-    """Half of the nominal rows, at most ``n_train``, train; the rest, at most ``n_test``, test."""
-    X, y = _labeled_rows(name)
-    rng = np.random.default_rng(seed)
-    nominal = rng.permutation(np.flatnonzero(y == 0))
-    anomalies = rng.permutation(np.flatnonzero(y == 1))[:n_test]
-    n_train = min(n_train, len(nominal) // 2)
-    return Split(X[nominal[:n_train]], X[nominal[n_train : n_train + n_test]], X[anomalies])
+    """Half of the nominal rows, at most ``n_train``, train; the rest, at most ``n_test``, test.
+
+    So do the anomalies, at most as many.
+    """
+    data = load_set(name)
+    half = len(data.nominal) // 2
+    return split(data, Sizes(min(n_train, half), n_test, n_test), seed)
 
 
-def load_dirty_split(name: str, seed: int, share: float, n_most: int = 2000) -> Split:
+@lru_cache(maxsize=1)
+def load_dirty_split(name: str, seed: int, share: float, n_max: int = 2000) -> Split:
     """Some anomalies among the rows that train, and not among those that test."""
-    return dirty_split(*_labeled_rows(name), seed, share, n_most)
+    return dirty_split(load_set(name), seed, share, n_max)
 
 
-def dirty_split(X: np.ndarray, y: np.ndarray, seed: int, share: float, n_most: int) -> Split:
+def dirty_split(data: Dataset, seed: int, share: float, n_max: int) -> Split:
     """Half of the nominal rows and a share of that many anomalies, at most half of all, train.
 
-    At most ``n_most`` nominal rows train, and as many of the others and of the anomalies test. The
+    At most ``n_max`` nominal rows train, and as many of the others and of the anomalies test. The
     nominal rows are the same whatever the share.
     """
     rng = np.random.default_rng(seed)
-    nominal = rng.permutation(np.flatnonzero(y == 0))
-    anomalies = rng.permutation(np.flatnonzero(y == 1))
+    nominal, anomalies = rng.permutation(data.nominal), rng.permutation(data.anomalies)
     half = len(nominal) // 2
-    n_train = min(n_most, half)
+    n_train = min(n_max, half)
     n_dirty = min(round(share * n_train), len(anomalies) // 2)
     train = rng.permutation(np.concatenate([nominal[:n_train], anomalies[:n_dirty]]))
-    clean = anomalies[n_dirty:][:n_most]
-    return Split(X[train], X[nominal[half:][:n_most]], X[clean])
+    return Split(train, nominal[half:][:n_max], anomalies[n_dirty:][:n_max])
 
 
-def _labeled_rows(name: str) -> tuple[np.ndarray, np.ndarray]:
-    (path,) = _folder().glob(f"*/{name}.npz")
-    with np.load(path) as archive:
-        return archive["X"], archive["y"]
+def load_set(name: str) -> Dataset:
+    """A set of the data folder by the name of its file; nothing but its shape is checked."""
+    paths = sorted(_folder().glob(f"*/{name}.npz"))
+    if len(paths) != 1:
+        raise ValueError(f"{len(paths)} files */{name}.npz in {_folder()}: there must be one.")
+    return Dataset(name, *read_rows(paths[0]), source=str(paths[0]), license="", difference="")
 
 
 def _folder() -> Path:

@@ -12,7 +12,7 @@ from timing import Timings, repeated, timed
 
 from rankad import RankAD
 from rankad.kernels import FarField, KernelExpansion
-from rankad.selection import rule_n_centers
+from rankad.tuning import rule_n_centers
 
 N_FEATURES, N_TRAINING, N_POINTS = 10, 2_000, 80_000
 N_CENTERS = rule_n_centers(N_FEATURES)

@@ -9,10 +9,14 @@ from matplotlib.figure import Figure
 from rankad import datasets
 from rankad._files import sole_writer
 from rankad.reproduce import TARGETS, ReproductionError, api, read_records, reproduce, runner
-from rankad.reproduce.experiments import FIG_3
-from rankad.reproduce.measure import measured
-from rankad.reproduce.methods import METHODS, Method
-from rankad.reproduce.records import Key
+from rankad.reproduce.experiment import Task, tasks
+from rankad.reproduce.experiments import FIG_2, FIG_3
+from rankad.reproduce.fitting import Method
+from rankad.reproduce.methods import METHODS
+from rankad.reproduce.records import FALSE_ALARMS, Key, RecordFile
+from rankad.reproduce.runner import measured
+
+QUICK_FIG_2 = FIG_2.on(None, quick=True)
 
 
 @pytest.fixture
@@ -22,8 +26,7 @@ def made(monkeypatch):
 
     def at_once(task):
         keys.append(task.key)
-        roc = {} if task.with_roc else {"roc": None}
-        return make_record(task.key, n_train=task.sizes.n_train, **roc)
+        return make_record(task.key, **({} if task.key.method in FIG_3.drawn else {"roc": None}))
 
     monkeypatch.setattr(runner, "measured", at_once)
     monkeypatch.setattr(api, "_require_data", lambda names, folder: None)
@@ -120,7 +123,7 @@ def test_missing_matplotlib_is_told_before_anything_is_run(tmp_path, monkeypatch
 
 
 def test_a_method_that_fails_is_named(monkeypatch):
-    task = next(task for task in api.tasks([api.FIG_2], 1, True, None) if "OC" in task.key.method)
+    task = next(task for task in tasks([QUICK_FIG_2], 1) if "OC" in task.key.method)
 
     def fail(rows, standard, seed):
         raise ValueError("no such thing")
@@ -132,32 +135,33 @@ def test_a_method_that_fails_is_named(monkeypatch):
 
 def test_a_run_is_measured_as_the_record_says():
     key = Key("fig2", "perpendicular_gaussians", "raw", "RankAD", 0)
-    task = next(t for t in api.tasks([api.FIG_2], 1, False, None) if t.key == key)
+    task = next(t for t in tasks([FIG_2.on(None, quick=False)], 1) if t.key == key)
     record = measured(task)
+    of = record.measures
     assert record.key == key
-    assert (record.n_train, record.n_nominal, record.n_anomalies) == (600, 500, 1_000)
-    assert (record.n_reference, record.guarantee) == (150, "exact")
-    assert 100 < record.n_centers < 400  # two columns: a wide kernel, of which few centers are left
-    assert 0.95 < record.auc < 0.99
-    assert record.partial_auc < record.auc < record.average_precision
+    assert (record.n_train, record.n_features, record.guarantee) == (600, 2, "exact")
+    assert (of["n_nominal"], of["n_anomalies"], of["n_reference"]) == (500, 1_000, 150)
+    assert 100 < of["n_centers"] < 400  # two columns: a wide kernel, of which few centers are left
+    assert 0.95 < of["auc"] < 0.99
+    assert of["partial_auc"] < of["auc"] < of["average_precision"]
     assert record.roc[-1] == 1.0
-    assert abs(sum(record.roc) / 201 - record.auc) < 0.01
-    assert record.full_power_rate > 0.1
-    assert 0.0 < record.test_seconds < record.fit_seconds
-    again = measured(task)
-    assert (again.auc, again.false_alarms) == (record.auc, record.false_alarms)
+    assert abs(sum(record.roc) / 201 - of["auc"]) < 0.01
+    assert of["full_power_rate"] > 0.1
+    assert 0.0 < of["test_seconds"] < of["fit_seconds"]
+    again = measured(task).measures
+    assert all(again[name] == of[name] for name in ("auc", *FALSE_ALARMS))
 
 
 def test_processes_measure_the_same(tmp_path):
     outcomes = []
     for n_jobs in (1, 2):
-        file = runner.RecordFile(tmp_path / f"{n_jobs}.json", "full")
-        some = [t for t in api.tasks([api.FIG_2], 1, True, None) if "published" not in t.key.method]
+        file = RecordFile(tmp_path / f"{n_jobs}.json", "full")
+        some = [task for task in tasks([QUICK_FIG_2], 1) if "published" not in task.key.method]
         outcomes.append(runner.run(some, file, n_jobs))
     one, two = outcomes
     assert [record.key for record in one] == [record.key for record in two]
-    for what in ("auc", "false_alarms", "n_centers"):
-        assert [getattr(r, what) for r in one] == [getattr(r, what) for r in two]
+    for what in ("auc", "n_reference", *FALSE_ALARMS):
+        assert [r.measures[what] for r in one] == [r.measures[what] for r in two]
 
 
 def test_two_reproductions_do_not_work_in_one_folder(made, tmp_path):
@@ -174,10 +178,9 @@ def test_figures_without_runs_do_not_mind_other_records(made, tmp_path):
     assert reproduce(["fig1"], out=tmp_path).records == []
 
 
-def test_a_process_that_is_killed_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "measured", kill_this_process)
-    some = list(api.tasks([api.FIG_2], 1, True, None))
-    file = runner.RecordFile(tmp_path / "records.json", "full")
+def test_a_process_that_is_killed_is_told(tmp_path):
+    some = [Task(task.key, kill_this_process) for task in tasks([QUICK_FIG_2], 1)]
+    file = RecordFile(tmp_path / "records.json", "full")
     with pytest.raises(ReproductionError, match="lack of memory"):
         runner.run(some, file, 2)
 

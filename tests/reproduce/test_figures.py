@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from made_records import make_record
+from made_records import alarms, make_record
 
 from rankad import datasets
 from rankad.reproduce import Results, figures, methods
@@ -77,7 +77,7 @@ def test_false_alarms_are_drawn_where_they_were_realised(results):
 
 
 def test_rates_of_zero_are_drawn_at_the_edge(table_2_records):
-    none = [make_record(r.key, false_alarms=[0, 0, 0]) for r in table_2_records]
+    none = [make_record(r.key, **alarms(0, 0, 0)) for r in table_2_records]
     ax = figures.false_alarms(Results(none, "table2")).axes[0]
     low, _ = ax.get_xlim()
     for line in ax.get_lines():

@@ -6,7 +6,8 @@ from numpy.testing import assert_array_equal
 
 from rankad import datasets
 from rankad.reproduce import paper, protocol
-from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2, tasks
+from rankad.reproduce.experiment import Experiment, tasks
+from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2
 from rankad.reproduce.protocol import Sizes, split
 
 
@@ -71,10 +72,22 @@ def test_a_quick_run_has_fewer_rows():
 
 
 def test_runs_are_made_one_after_the_other_each_of_everything_once():
-    made = list(tasks([TABLE_2, FIG_3], n_runs=2, quick=True, folder=None))
+    made = list(tasks([one.on(None, quick=True) for one in (TABLE_2, FIG_3)], n_runs=2))
     keys = [task.key for task in made]
     assert len({*keys}) == len(keys)
     assert [key.seed for key in keys] == sorted(key.seed for key in keys)
-    assert all(task.sizes.n_train <= 1_000 for task in made)
     n_methods = len(TABLE_2.methods)
     assert len(keys) == 2 * (8 * 2 * n_methods + 2 * 2 * len(FIG_3.methods))
+
+
+def test_each_experiment_has_its_own_number_of_runs_unless_one_is_asked_for():
+    few, more = (
+        Experiment(f"{n}", lambda: ["a", "b"], lambda name: [f"{name}1"], repr, n_runs=n)
+        for n in (1, 3)
+    )
+    told = [(task.key.experiment, task.key.set, task.key.seed) for task in tasks([few, more])]
+    first = [(n, name, 0) for n in ("1", "3") for name in "ab"]
+    assert told == [*first, *(("3", name, seed) for seed in (1, 2) for name in "ab")]
+    assert {task.key.method for task in tasks([few])} == {"a1", "b1"}
+    assert len(list(tasks([few, more], n_runs=2))) == 8
+    assert list(tasks([])) == []

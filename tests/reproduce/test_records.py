@@ -2,13 +2,14 @@
 
 import errno
 import json
-from dataclasses import dataclass, replace
+import warnings
 
 import pytest
 from made_records import make_record
 
 from rankad.reproduce import RecordsError, read_records
-from rankad.reproduce.records import Key, RecordFile
+from rankad.reproduce.experiment import Task
+from rankad.reproduce.records import RecordFile
 from rankad.reproduce.runner import run
 
 
@@ -61,12 +62,19 @@ def test_records_of_another_protocol_or_version_are_refused(tmp_path, monkeypatc
         RecordFile.open(path, "quick")
 
 
+RECORD = (
+    '{"experiment": "", "set": "", "columns": "", "method": "", "seed": 0, "n_train": 1, '
+    '"n_features": 1, "measures": %s}'
+)
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        *("", "[]", '{"format": 2}', "half a fi", "\xff"),
-        '{"format": 1, "records": [{"set": 3}]}',
-        '{"format": 1, "records": [3]}',
+        *("", "[]", '{"format": 1, "records": []}', "half a fi", "\xff"),
+        '{"format": 2, "records": [{"set": 3}]}',
+        '{"format": 2, "records": [3]}',
+        *(f'{{"format": 2, "records": [{RECORD % told}]}}' for told in ("3", '{"auc": "high"}')),
     ],
 )
 def test_other_files_are_refused_and_left_alone(tmp_path, content):
@@ -79,31 +87,28 @@ def test_other_files_are_refused_and_left_alone(tmp_path, content):
     assert path.read_text(encoding="latin-1") == content
 
 
-@dataclass(frozen=True)
-class Other:
-    """Records of another kind."""
-
-    key: Key
-    figures: dict[str, float]
-
-    def __post_init__(self):
-        object.__setattr__(self, "key", Key(*self.key))  # of a file it is a list
-
-
-def test_records_may_be_of_another_kind(tmp_path, key):
-    path = tmp_path / "records.json"
-    records = [Other(key._replace(seed=seed), {"auc": 0.5}) for seed in range(2)]
-    for record in records:
-        RecordFile.open(path, "other", Other).add(record)
-    assert read_records(path, Other) == records
-    assert RecordFile.open(path, "other", Other).records([key]) == records[:1]
-    with pytest.raises(RecordsError, match="unexpected keyword"):
-        read_records(path)
+def test_what_is_forgotten_is_measured_again(tmp_path, key):
+    path, made = tmp_path / "records.json", []
+    tasks = [
+        Task(key._replace(seed=seed), lambda key: made.append(key) or make_record(key))
+        for seed in range(3)
+    ]
+    run(tasks, RecordFile.open(path, "other"), 1)
+    file = RecordFile.open(path, "other")
+    file.forget([key, key._replace(method="LOF")])
+    assert key not in file
+    assert len(file) == 2
+    assert [record.key for record in run(tasks, file, 1)] == [task.key for task in tasks]
+    assert made == [*(task.key for task in tasks), key]
+    assert len(read_records(path)) == 3
 
 
-def test_runs_may_be_measured_in_another_way(tmp_path, key):
-    file = RecordFile.open(tmp_path / "records.json", "other", Other)
-    tasks = [Other(key._replace(seed=seed), {}) for seed in range(3)]
-    file.add(tasks[1])
-    records = run(tasks, file, 1, lambda task: replace(task, figures={"seed": task.key.seed}))
-    assert [record.figures for record in records] == [{"seed": 0}, {}, {"seed": 2}]
+def test_warnings_of_a_run_are_kept_with_it(tmp_path, key):
+    def measure(key):
+        for message in ("b", "a", "b"):
+            warnings.warn(message, UserWarning, stacklevel=1)
+        return make_record(key)
+
+    (record,) = run([Task(key, measure)], RecordFile(tmp_path / "records.json", "other"), 1)
+    assert record.warnings == ["a", "b"]
+    assert read_records(tmp_path / "records.json") == [record]

@@ -10,11 +10,12 @@ import numpy as np
 import one_class
 import pytest
 from numpy.testing import assert_array_equal
-from runs import Task
 
 from rankad import RankAD
 from rankad.options import RankSVM
+from rankad.reproduce.experiment import Task
 from rankad.reproduce.records import Key
+from rankad.reproduce.runner import measured
 from rankad.statistics import MeanNeighborDistance
 
 pytestmark = pytest.mark.data
@@ -43,8 +44,8 @@ def test_the_student_is_nowhere_far_below_its_teacher(name):
 
 
 def measured_auc(method, name, seed):
-    task = Task(Key("sets", name, "standard", method, seed))
-    return experiments.measured(task).measures["auc"]
+    task = Task(Key("sets", name, "standard", method, seed), experiments.on_set)
+    return measured(task).measures["auc"]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # small sets: lowered K, coarse calibration

@@ -21,9 +21,10 @@ from rankad.datasets import (
 )
 from rankad.reproduce import paper
 from rankad.reproduce.errors import ReproductionError
-from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2, tasks
+from rankad.reproduce.experiment import tasks
+from rankad.reproduce.experiments import FIG_2, FIG_3, TABLE_2, PaperExperiment
 from rankad.reproduce.methods import ECOD
-from rankad.reproduce.protocol import Experiment, load
+from rankad.reproduce.protocol import load
 from rankad.reproduce.records import Record, RecordFile
 from rankad.reproduce.results import Results
 from rankad.reproduce.runner import run
@@ -58,7 +59,7 @@ class _Request:
     folder: str | None
     command: str
 
-    def results(self, experiment: Experiment) -> Results:
+    def results(self, experiment: PaperExperiment) -> Results:
         return Results(self.records, experiment.name)
 
 
@@ -108,7 +109,7 @@ def _image_files(name: str, images: dict[str, bytes]) -> Files:
 class _Target:
     """A table or figure: the experiment it is made of, if any, and how."""
 
-    experiment: Experiment | None
+    experiment: PaperExperiment | None
     files: Callable[[_Request], Files]
     sets: Sequence[str] = ()
 
@@ -217,7 +218,8 @@ def _records(
     if len(file):
         logger.info("going on from %d records in %s", len(file), folder)
     _require_data(names, data)
-    return run(list(tasks(experiments, n_runs, quick, data)), file, n_jobs)
+    runs = list(tasks([experiment.on(data, quick) for experiment in experiments], n_runs))
+    return run(runs, file, n_jobs)
 
 
 @contextmanager

@@ -1,19 +1,34 @@
 """Parts of tables in Markdown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import floor, log10
 
 from rankad._typing import FloatArray
 from rankad.reproduce.records import LEVELS
 
 
-def table_head(*cells: str) -> list[str]:
-    """The first two lines of a table."""
-    return [table_row(cells), "|" + "---|" * len(cells)]
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table, one line for each row.
+
+    >>> print(table(["set", "AUC"], [["cover", "0.94"]]))
+    | set | AUC |
+    |---|---|
+    | cover | 0.94 |
+
+    Raises
+    ------
+    ValueError
+        Where a row has more or fewer cells than the head.
+    """
+    lines = [_line(heads), "|" + "---|" * len(heads)]
+    for cells in rows:
+        if len(cells) != len(heads):
+            raise ValueError(f"The row {list(cells)} has not one cell for each of {list(heads)}.")
+        lines.append(_line(cells))
+    return "\n".join(lines)
 
 
-def table_row(cells: Sequence[str]) -> str:
-    """A line of a table."""
+def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 

@@ -1,14 +1,15 @@
 """The paper's protocol: which rows train and which test, in each experiment."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 from rankad import datasets
 from rankad._typing import BoolArray, FloatArray
-from rankad.datasets import Dataset, NormalMixture
+from rankad.datasets import Dataset, Law
 from rankad.reproduce import paper
 
 #: Columns as the source has them, as the paper did; or z-scored by each method's training rows.
@@ -40,17 +41,6 @@ class Sizes:
         )
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """A comparison of methods on some sets; of those that are `drawn` ROC curves are kept."""
-
-    name: str
-    sizes: dict[str, Sizes]
-    columns: tuple[str, ...]
-    methods: tuple[str, ...]
-    drawn: tuple[str, ...] = ()
-
-
 TABLE_2_SIZES: Final = {name: Sizes(2_000, 80_000) for name in paper.SETS}
 
 FIG_2_SET: Final = "perpendicular_gaussians"
@@ -64,12 +54,35 @@ FIG_3_SIZES: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Nominal rows to train on, and rows to test on; the nominal ones come first."""
+    """Nominal rows to train on, and nominal rows and anomalies to test on.
+
+    The ``law`` is that of the nominal rows, where it is known.
+    """
 
     train: FloatArray
-    test: FloatArray
-    is_anomaly: BoolArray
-    nominal_law: NormalMixture | None = None
+    nominal: FloatArray
+    anomalies: FloatArray
+    law: Law | None = None
+
+    @cached_property
+    def test(self) -> FloatArray:
+        """All rows to test on; the nominal ones come first."""
+        return np.concatenate([self.nominal, self.anomalies])
+
+    @property
+    def is_anomaly(self) -> BoolArray:
+        """Which of them are anomalies."""
+        return np.arange(len(self.test)) >= len(self.nominal)
+
+    def z_scored(self) -> "Split":
+        """The same rows, z-scored by those that train; of these the law is not known.
+
+        >>> rows = Split(np.array([[1.0], [3.0]]), np.array([[2.0]]), np.array([[5.0]])).z_scored()
+        >>> rows.train[:, 0], rows.test[:, 0]
+        (array([-1.,  1.]), array([0., 3.]))
+        """
+        scale = StandardScaler().fit(self.train).transform
+        return Split(scale(self.train), scale(self.nominal), scale(self.anomalies))
 
 
 @lru_cache(maxsize=1)
@@ -100,10 +113,5 @@ def split(data: Dataset, sizes: Sizes, seed: int) -> Split:
     rng = np.random.default_rng(seed)
     nominal = data.nominal[rng.permutation(len(data.nominal))]
     anomalies = data.anomalies[rng.permutation(len(data.anomalies))[: sizes.n_anomalies]]
-    train, rest = nominal[: sizes.n_train], nominal[sizes.n_train :][: sizes.n_nominal]
-    return Split(
-        train=train,
-        test=np.concatenate([rest, anomalies]),
-        is_anomaly=np.arange(len(rest) + len(anomalies)) >= len(rest),
-        nominal_law=data.nominal_law,
-    )
+    rest = nominal[sizes.n_train :][: sizes.n_nominal]
+    return Split(nominal[: sizes.n_train], rest, anomalies, data.nominal_law)

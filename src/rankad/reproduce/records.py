@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, NamedTuple
 
 import joblib
 
@@ -18,7 +18,10 @@ from rankad.reproduce.errors import RecordsError
 #: Levels at which false alarms are counted.
 LEVELS = (0.01, 0.05, 0.1)
 
-_FORMAT = 1
+#: The measures that are the rates of these: the share of the nominal test rows that alarm.
+FALSE_ALARMS = tuple(f"false_alarms_{alpha:g}" for alpha in LEVELS)
+
+_FORMAT = 2
 
 #: Raised whenever what is measured changes its meaning: older records do not mix with newer ones.
 _EDITION = 2
@@ -37,49 +40,27 @@ class Key(NamedTuple):
         return f"{self.method} on {self.set} ({self.columns} columns), run {self.seed}"
 
 
-class Keyed(Protocol):
-    """What has a key: a run to be made, or the record of one."""
-
-    @property
-    def key(self) -> Key:
-        """What it is of."""
-
-
-#: A kind of records: a frozen dataclass of what JSON can hold.
-Kind = TypeVar("Kind", bound=Keyed)
-
-
 @dataclass(frozen=True)
 class Record:
-    """One run of a method on a set.
+    """One run of a method on a set: what was measured.
 
     Parameters
     ----------
-    experiment : {"table2", "fig2", "fig3"}
-    set, columns, method, seed
+    experiment, set, columns, method, seed
         What was run: columns are "raw" or "standard".
-    n_train, n_nominal, n_anomalies : int
-        Rows to train on, and to test on.
-    auc, average_precision, partial_auc : float
-        The last is the mean power below 10% false alarms.
-    full_power_rate : float
-        The least false-alarm rate at which every anomaly is caught.
-    false_alarms : list of int
-        Nominal test rows that alarm at each of `LEVELS`.
-    n_reference : int
-        Scores that p-values compare with.
-    guarantee : {"exact", "empirical", "none"}
-        What stands behind the level.
-    fit_seconds, test_seconds : float
-        Seconds of the processor, on one thread: to fit, and to score all test rows.
-    n_centers : int or None
-        Support vectors, centers, or rows among which neighbors are sought.
+    n_train, n_features : int
+        Rows to train on, and their columns.
+    measures : dict
+        Figures by name, as "auc" or "n_reference"; see `rankad.reproduce.measure`. Those that a
+        method does not have are not there.
+    guarantee : {"exact", "empirical", "none", ""}
+        What stands behind the level; empty where it was not kept.
     setting : dict
         What was chosen by the data.
     warnings : list of str
         What the method complained of.
     roc : list of float or None
-        Power at false-alarm rates 0, .005, ... 1; of the figures only.
+        Power at false-alarm rates 0, .005, ... 1; only of what is drawn.
     """
 
     experiment: str
@@ -88,24 +69,17 @@ class Record:
     method: str
     seed: int
     n_train: int
-    n_nominal: int
-    n_anomalies: int
-    auc: float
-    average_precision: float
-    partial_auc: float
-    full_power_rate: float
-    false_alarms: list[int]
-    n_reference: int
-    guarantee: str
-    fit_seconds: float
-    test_seconds: float
-    n_centers: int | None = None
+    n_features: int
+    measures: dict[str, float]
+    guarantee: str = ""
     setting: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     roc: list[float] | None = None
 
     def __post_init__(self) -> None:
-        float(self.auc)  # of a file that somebody has changed it may be anything
+        # Of a file that somebody has changed they may be anything.
+        for value in dict(self.measures).values():
+            float(value)
 
     @property
     def key(self) -> Key:
@@ -113,14 +87,14 @@ class Record:
         return Key(self.experiment, self.set, self.columns, self.method, self.seed)
 
 
-class RecordFile(Generic[Kind]):
+class RecordFile:
     """Records in a file that is at every moment whole, so that a stopped run can go on."""
 
     def __init__(
         self,
         path: Path,
         protocol: str,
-        records: Iterable[Kind] = (),
+        records: Iterable[Record] = (),
         environment: dict[str, Any] | None = None,
     ) -> None:
         self.path = path
@@ -129,14 +103,8 @@ class RecordFile(Generic[Kind]):
         self._records = {record.key: record for record in records}
         self._lines = {key: _line(record) for key, record in self._records.items()}
 
-    @overload
     @classmethod
-    def open(cls, path: Path, protocol: str) -> "RecordFile[Record]": ...
-    @overload
-    @classmethod
-    def open(cls, path: Path, protocol: str, kind: type[Kind]) -> "RecordFile[Kind]": ...
-    @classmethod
-    def open(cls, path: Path, protocol: str, kind: type[Any] = Record) -> "RecordFile[Any]":
+    def open(cls, path: Path, protocol: str) -> "RecordFile":
         """Go on with the file's records, or begin where there is none.
 
         Raises
@@ -155,7 +123,7 @@ class RecordFile(Generic[Kind]):
                     f"{path} holds records of {what} {theirs!r}, not {ours!r}: they do not mix. "
                     "Give another output folder, or delete that file."
                 )
-        return cls(path, protocol, _records(path, content, kind), content.get("environment"))
+        return cls(path, protocol, _records(path, content), content.get("environment"))
 
     def __len__(self) -> int:
         return len(self._records)
@@ -163,11 +131,17 @@ class RecordFile(Generic[Kind]):
     def __contains__(self, key: Key) -> bool:
         return key in self._records
 
-    def records(self, keys: Iterable[Key]) -> list[Kind]:
+    def records(self, keys: Iterable[Key]) -> list[Record]:
         """Those of the keys that have been measured."""
         return [self._records[key] for key in keys if key in self._records]
 
-    def add(self, record: Kind) -> None:
+    def forget(self, keys: Iterable[Key]) -> None:
+        """Leave some records out: their runs are made again."""
+        for key in keys:
+            self._records.pop(key, None)
+            self._lines.pop(key, None)
+
+    def add(self, record: Record) -> None:
         """Keep a record: when this returns, it is on the disk."""
         self._records[record.key] = record
         self._lines[record.key] = _line(record)
@@ -184,16 +158,12 @@ class RecordFile(Generic[Kind]):
             file.write(text.encode())
 
 
-@overload
-def read_records(path: Path | str) -> list[Record]: ...
-@overload
-def read_records(path: Path | str, kind: type[Kind]) -> list[Kind]: ...
-def read_records(path: Path | str, kind: type[Any] = Record) -> list[Any]:
+def read_records(path: Path | str) -> list[Record]:
     """The records of a file, whatever their protocol."""
-    return _records(Path(path), _content(Path(path)), kind)
+    return _records(Path(path), _content(Path(path)))
 
 
-def _line(record: Any) -> str:
+def _line(record: Record) -> str:
     """The record as it stands in the file."""
     return json.dumps(asdict(record))
 
@@ -208,10 +178,10 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-def _records(path: Path, content: dict[str, Any], kind: type[Kind]) -> list[Kind]:
+def _records(path: Path, content: dict[str, Any]) -> list[Record]:
     entries: Sequence[dict[str, Any]] = content.get("records", [])
     try:
-        records = [kind(**entry) for entry in entries]
+        records = [Record(**entry) for entry in entries]
         for record in records:
             hash(record.key)
     except (TypeError, ValueError) as error:

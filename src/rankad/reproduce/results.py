@@ -1,28 +1,79 @@
-"""Records as tables and figures read them: by method and set, over the runs."""
+"""Records as tables and figures read them: measures by method and set, over the runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import betabinom, randint
 
-from rankad._typing import FloatArray
-from rankad.calibration.reference import order_of
-from rankad.reproduce.records import LEVELS, Record
+from rankad._typing import FloatArray, IntArray
+from rankad.reproduce.errors import RecordsError
+from rankad.reproduce.protocol import STANDARD
+from rankad.reproduce.records import FALSE_ALARMS, Record
 
-#: Chance that an exact detector is found wanting, over all sets, levels and runs.
-FAILURE_PROBABILITY = 0.05
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean difference between two methods, over sets and runs, and its standard errors.
+
+    ``over_sets`` is that of the sets' means, so of other sets like these; ``over_runs`` that of
+    the runs' means, so of other runs on the same sets. Of one set or run there is none (NaN).
+    """
+
+    mean: float
+    over_sets: float
+    over_runs: float
+
+    @classmethod
+    def of(cls, values: FloatArray) -> "Difference":
+        """Of the differences of shape ``(n_sets, n_runs)``.
+
+        >>> print(Difference.of(np.array([[0.03, 0.05], [0.02, 0.02]])))
+        +0.0300 ± 0.0100 / 0.0050
+        >>> print(Difference.of(np.array([[0.01], [-0.02]])))
+        ~-0.0050 ± 0.0150
+        """
+        over_sets, over_runs = (_standard_error(values.mean(axis=axis)) for axis in (1, 0))
+        return cls(float(values.mean()), over_sets, over_runs)
+
+    @property
+    def standard_error(self) -> float:
+        """Over the sets; of one set alone over the runs."""
+        return self.over_runs if np.isnan(self.over_sets) else self.over_sets
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is at least two standard errors."""
+        return bool(abs(self.mean) >= 2.0 * self.standard_error)
+
+    def __str__(self) -> str:
+        parts = [f"{'' if self.is_clear else '~'}{self.mean:+.4f}"]
+        if not np.isnan(self.standard_error):
+            parts.append(f"± {self.standard_error:.4f}")
+        if not np.isnan(self.over_sets) and not np.isnan(self.over_runs):
+            parts.append(f"/ {self.over_runs:.4f}")
+        return " ".join(parts)
+
+
+def _standard_error(values: FloatArray) -> float:
+    """Of the mean of some values; NaN of one."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 class Results:
     """The records of one experiment."""
 
-    def __init__(self, records: Sequence[Record], experiment: str) -> None:
+    def __init__(self, records: Iterable[Record], experiment: str) -> None:
+        self._experiment = experiment
         self._runs: dict[tuple[str, str, str], list[Record]] = {}
         for record in records:
             if record.experiment == experiment:
                 key = (record.method, record.set, record.columns)
                 self._runs.setdefault(key, []).append(record)
+
+    def only(self, is_wanted: Callable[[Record], bool]) -> "Results":
+        """The records of which this is true."""
+        records = [record for runs in self._runs.values() for record in runs if is_wanted(record)]
+        return Results(records, self._experiment)
 
     @property
     def methods(self) -> list[str]:
@@ -50,77 +101,82 @@ class Results:
         """Runs of each method on each set."""
         return max(map(len, self._runs.values()), default=0)
 
-    def runs(self, method: str, name: str, columns: str) -> list[Record]:
+    def n_train(self) -> IntArray:
+        """Training rows of each set."""
+        return np.array([self._first_run(name).n_train for name in self.sets])
+
+    def n_features(self) -> IntArray:
+        """Columns of each set."""
+        return np.array([self._first_run(name).n_features for name in self.sets])
+
+    def _first_run(self, of: str) -> Record:
+        return next(runs[0] for (_, name, _), runs in self._runs.items() if name == of)
+
+    def runs(self, method: str, name: str, columns: str = STANDARD) -> list[Record]:
         """Runs of a method on a set."""
         return self._runs.get((method, name, columns), [])
 
-    def values(
-        self, method: str, name: str, columns: str, quantity: Callable[[Record], float]
-    ) -> FloatArray:
-        """A quantity of each run of a method on a set."""
-        return np.array([quantity(record) for record in self.runs(method, name, columns)])
+    def values(self, method: str, measure: str, columns: str = STANDARD) -> FloatArray:
+        """A measure of a method, shape ``(n_sets, n_runs)``; NaN where it has none.
 
-    def mean(self, method: str, columns: str, quantity: Callable[[Record], float]) -> float:
-        """A quantity of a method, over runs and then sets."""
-        return float(np.mean([self.values(method, s, columns, quantity).mean() for s in self.sets]))
+        Raises
+        ------
+        RecordsError
+            Where the method has more runs on one set than on another.
+        """
+        runs = {name: self.runs(method, name, columns) for name in self.sets}
+        n_runs = {name: len(of_set) for name, of_set in runs.items()}
+        if len({*n_runs.values()}) != 1 or 0 in n_runs.values():
+            told = ", ".join(f"{n} on {name}" for name, n in n_runs.items())
+            raise RecordsError(
+                f"Runs of {method} are missing in {self._experiment}, {columns} columns: there "
+                f"are {told or 'none'}."
+            )
+        return np.array([of_runs(of_set, measure) for of_set in runs.values()])
+
+    def by_set(self, method: str, measure: str, columns: str = STANDARD) -> FloatArray:
+        """A measure of a method on each set: the mean over runs."""
+        return np.asarray(self.values(method, measure, columns).mean(axis=1))
+
+    def mean(self, method: str, measure: str, columns: str = STANDARD) -> float:
+        """A measure of a method, over sets and runs."""
+        return float(self.values(method, measure, columns).mean())
+
+    def median(self, method: str, measure: str, columns: str = STANDARD) -> float:
+        """The same, but the median over sets and runs, of those that are known."""
+        return float(np.nanmedian(self.values(method, measure, columns)))
+
+    def geometric_mean(self, method: str, measure: str, columns: str = STANDARD) -> float:
+        """A positive measure, over sets and runs."""
+        return float(np.exp(np.log(self.values(method, measure, columns)).mean()))
+
+    def difference(
+        self, method: str, baseline: str, measure: str, columns: str = STANDARD
+    ) -> Difference:
+        """How much more a method has of a measure than another, over the runs of both."""
+        ours, theirs = (self.values(of, measure, columns) for of in (method, baseline))
+        n_runs = min(ours.shape[1], theirs.shape[1])
+        return Difference.of(ours[:, :n_runs] - theirs[:, :n_runs])
 
     def median_seconds(self, method: str, name: str, columns: str) -> float:
         """Seconds to test a method on a set: the median over runs."""
-        return float(np.median(self.values(method, name, columns, lambda r: r.test_seconds)))
+        return float(np.median(of_runs(self.runs(method, name, columns), "test_seconds")))
 
     def mean_false_alarms(self, method: str, columns: str) -> FloatArray:
         """Realised false-alarm rate of a method at each level, over runs and sets."""
-        rates = [false_alarm_rates(self.runs(method, name, columns)) for name in self.sets]
-        return np.asarray(np.mean(rates, axis=0))
+        return np.array([self.mean(method, measure, columns) for measure in FALSE_ALARMS])
+
+
+def of_runs(runs: Sequence[Record], measure: str) -> FloatArray:
+    """A measure of each run; NaN where it has none."""
+    return np.array([run.measures.get(measure, np.nan) for run in runs], dtype=np.float64)
 
 
 def false_alarm_rates(runs: Sequence[Record]) -> FloatArray:
     """Realised false-alarm rate at each level, mean over the runs."""
-    rates = [np.array(run.false_alarms) / run.n_nominal for run in runs]
-    return np.asarray(np.mean(rates, axis=0))
+    return np.array([of_runs(runs, measure).mean() for measure in FALSE_ALARMS])
 
 
 def mean_roc(runs: Sequence[Record]) -> FloatArray:
     """Power at each of `ROC_RATES`, mean over the runs."""
     return np.asarray(np.mean([run.roc for run in runs if run.roc is not None], axis=0))
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """False alarms of a run at one level, and the counts that an exact detector keeps within."""
-
-    alpha: float
-    n_alarms: int
-    n_nominal: int
-    least: int
-    most: int
-
-    @property
-    def rate(self) -> float:
-        """Share of the nominal test rows that alarm."""
-        return self.n_alarms / self.n_nominal
-
-    @property
-    def is_within(self) -> bool:
-        """Whether the count is one that an exact detector has."""
-        return self.least <= self.n_alarms <= self.most
-
-
-def verdicts(runs: Sequence[Record], n_tests: int) -> list[Verdict]:
-    """Compare the false alarms of held-out references with the beta-binomial law.
-
-    With n reference scores and ``j = floor(alpha (n + 1))`` the number of alarms among N nominal
-    rows is beta-binomial (N, j, n + 1 - j). The limits are two-sided, and Bonferroni's for so many
-    tests.
-    """
-    found = []
-    for run in runs:
-        for alpha, n_alarms in zip(LEVELS, run.false_alarms, strict=True):
-            n = run.n_reference
-            j = order_of(alpha, n)
-            tail = FAILURE_PROBABILITY / n_tests / 2
-            # Where the reference cannot resolve the level, nothing may alarm.
-            law = betabinom(run.n_nominal, j, n + 1 - j) if j > 0 else randint(0, 1)
-            least, most = law.ppf([tail, 1.0 - tail])
-            found.append(Verdict(alpha, n_alarms, run.n_nominal, int(least), int(most)))
-    return found

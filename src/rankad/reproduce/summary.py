@@ -1,23 +1,22 @@
 """What the runs of Table 2 come to: means over its sets, and what was wanted of RankAD."""
 
-from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from rankad.reproduce import methods, paper
+from rankad.reproduce.false_alarm_limits import Verdict, verdicts
 from rankad.reproduce.markdown import (
     format_levels,
     format_rates,
     format_runs,
-    table_head,
-    table_row,
+    table,
     two_digits,
 )
 from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
-from rankad.reproduce.records import LEVELS, Record
-from rankad.reproduce.results import Results, Verdict, verdicts
+from rankad.reproduce.records import LEVELS
+from rankad.reproduce.results import Results
 from rankad.reproduce.tables import COLUMN_NAMES, paper_mean
 
 
@@ -50,35 +49,32 @@ def summary(results: Results, command: str) -> str:
 
 
 def _summary(results: Results) -> str:
-    lines = table_head(
+    heads = (
         *("method", "AUC, z-scored", "AUC, raw", "AUC, paper", "average precision, z-scored"),
         *(f"false alarms at {format_levels()}, z-scored", "test, s"),
     )
-    names = sorted(
-        results.methods, key=lambda m: results.mean(m, STANDARD, lambda r: r.auc), reverse=True
-    )
-    for method in names:
+    rows = []
+    for method in sorted(results.methods, key=lambda m: results.mean(m, "auc"), reverse=True):
         is_published = METHODS[method].paper is not None
         seconds = [results.median_seconds(method, name, STANDARD) for name in results.sets]
         cells = [
             method,
-            f"{results.mean(method, STANDARD, lambda r: r.auc):.4f}",
-            f"{results.mean(method, RAW, lambda r: r.auc):.4f}",
+            f"{results.mean(method, 'auc', STANDARD):.4f}",
+            f"{results.mean(method, 'auc', RAW):.4f}",
             f"{paper_mean(results, method):.4f}" if is_published else "",
-            f"{results.mean(method, STANDARD, lambda r: r.average_precision):.4f}",
+            f"{results.mean(method, 'average_precision', STANDARD):.4f}",
             format_rates(results.mean_false_alarms(method, STANDARD)),
             two_digits(float(np.exp(np.mean(np.log(seconds))))),
         ]
-        lines.append(table_row(cells))
-    return "\n".join(lines)
+        rows.append(cells)
+    return table(heads, rows)
 
 
 def _beside_rankad(results: Results, method: str, columns: str) -> str:
     """On how many sets a method reaches the paper's figure less .01, and where it does not."""
     gaps = {
-        name: float(results.values(method, name, columns, lambda r: r.auc).mean())
-        - paper.AUC[name, paper.RANKAD]
-        for name in results.sets
+        name: float(auc) - paper.AUC[name, paper.RANKAD]
+        for name, auc in zip(results.sets, results.by_set(method, "auc", columns), strict=True)
     }
     below = [f"{name} {gap:+.3f}" for name, gap in gaps.items() if gap < -0.01]
     n_reached = len(gaps) - len(below)
@@ -103,45 +99,38 @@ def _beside_law(results: Results, columns: str) -> str:
     )
 
 
-_QUANTITIES: Final[dict[str, Callable[[Record], float]]] = {
-    "AUC": lambda record: record.auc,
-    "power below 10% false alarms": lambda record: record.partial_auc,
-    "average precision": lambda record: record.average_precision,
+_MEASURES: Final = {
+    "AUC": "auc",
+    "power below 10% false alarms": "partial_auc",
+    "average precision": "average_precision",
 }
 
 
 def _differences(results: Results) -> str:
     """How much the default is above each method it is compared with, run by run."""
-    lines = table_head("method", *_QUANTITIES)
-    for method in (*methods.OF_PAPER[1:], *methods.OF_TODAY):
-        if method in results.methods:
-            cells = [_difference(results, method, of) for of in _QUANTITIES.values()]
-            lines.append(table_row([method, *cells]))
-    return "\n".join(lines)
-
-
-def _difference(results: Results, method: str, quantity: Callable[[Record], float]) -> str:
-    by_set = [
-        results.values(methods.DEFAULT, name, STANDARD, quantity)
-        - results.values(method, name, STANDARD, quantity)
-        for name in results.sets
+    rows = [
+        [method, *(_difference(results, method, measure) for measure in _MEASURES.values())]
+        for method in (*methods.OF_PAPER[1:], *methods.OF_TODAY)
+        if method in results.methods
     ]
-    by_run = np.mean(by_set, axis=0)
-    mean = f"{by_run.mean():+.4f}"
-    if len(by_run) == 1:
-        return mean
-    return f"{mean} ± {by_run.std(ddof=1) / np.sqrt(len(by_run)):.4f}"
+    return table(["method", *_MEASURES], rows)
+
+
+def _difference(results: Results, method: str, measure: str) -> str:
+    difference = results.difference(methods.DEFAULT, method, measure, STANDARD)
+    if np.isnan(difference.over_runs):
+        return f"{difference.mean:+.4f}"
+    return f"{difference.mean:+.4f} ± {difference.over_runs:.4f}"
 
 
 def _times(results: Results) -> str:
     """Test time of each other method, in units of the default's."""
-    lines = table_head("method", *COLUMN_NAMES.values())
-    for method in results.methods:
-        if method in (methods.DEFAULT, *methods.REMEDIES):
-            continue
-        cells = [_beside_time(results, method, columns) for columns in COLUMN_NAMES]
-        lines.append(table_row([method, *cells]))
-    return "\n".join(lines)
+    rows = [
+        [method, *(_beside_time(results, method, columns) for columns in COLUMN_NAMES)]
+        for method in results.methods
+        if method not in (methods.DEFAULT, *methods.REMEDIES)
+    ]
+    return table(["method", *COLUMN_NAMES.values()], rows)
 
 
 def _beside_time(results: Results, method: str, columns: str) -> str:

@@ -11,14 +11,12 @@ from rankad.reproduce.markdown import (
     format_rates,
     format_runs,
     mean_and_deviation,
-    table_head,
-    table_row,
+    table,
     two_digits,
 )
 from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
-from rankad.reproduce.records import Record
-from rankad.reproduce.results import Results, false_alarm_rates
+from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
 COLUMN_NAMES = {STANDARD: "z-scored", RAW: "raw"}
 TITLES = {columns: f"{said} columns" for columns, said in COLUMN_NAMES.items()}
@@ -31,8 +29,9 @@ def table_1(sets: Iterable[Dataset]) -> str:
         "",
         "Rows, columns, anomalies of these copies; in parentheses the paper's, where they differ.",
         "",
-        *table_head("set", "N", "d", "anomalies", "the paper's anomalies", "difference", "source"),
     ]
+    heads = ("set", "N", "d", "anomalies", "the paper's anomalies", "difference", "source")
+    rows = []
     for data in sets:
         published = paper.TABLE_1[data.name]
         (n, d), n_anomalies = data.X.shape, int(data.y.sum())
@@ -45,8 +44,8 @@ def table_1(sets: Iterable[Dataset]) -> str:
             data.difference,
             data.source,
         ]
-        lines.append(table_row(cells))
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    return "\n".join([*lines, table(heads, rows)]) + "\n"
 
 
 def table_2(results: Results, command: str) -> str:
@@ -69,13 +68,13 @@ def table_2(results: Results, command: str) -> str:
             f"{means}; in parentheses the paper's and the difference.",
             _auc_beside_paper(results, of_paper, columns),
             f"### AUC, {TITLES[columns]}: other methods, and RankAD without its remedies",
-            _by_set(results, others, columns, lambda record: record.auc),
+            _means(results, others, columns, "auc"),
             f"### OC-SVM by nu: AUC, {TITLES[columns]}",
-            _by_set(results, _run(results, methods.SWEEP), columns, lambda record: record.auc),
+            _means(results, _run(results, methods.SWEEP), columns, "auc"),
             f"### Average precision, {TITLES[columns]}",
-            _by_set(results, everything, columns, lambda record: record.average_precision),
+            _means(results, everything, columns, "average_precision"),
             f"### Mean power below 10% false alarms, {TITLES[columns]}",
-            _by_set(results, everything, columns, lambda record: record.partial_auc),
+            _means(results, everything, columns, "partial_auc"),
             f"### False alarms at {format_levels()}, {TITLES[columns]}",
             "Share of the nominal test rows that alarm, mean over the runs.",
             _false_alarms(results, everything, columns),
@@ -83,7 +82,7 @@ def table_2(results: Results, command: str) -> str:
             "One thread's processor time, median of the runs; in parentheses the paper's, of then.",
             _seconds(results, everything, columns),
             f"### Seconds to fit, {TITLES[columns]}",
-            _quantity(results, everything, columns, lambda r: r.fit_seconds, two_digits),
+            _medians(results, everything, columns, "fit_seconds", two_digits),
             f"### Support vectors, centers, or rows to seek neighbors in, {TITLES[columns]}",
             _centers(results, everything, columns),
         ]
@@ -99,37 +98,31 @@ def roc_table(results: Results, title: str, command: str) -> str:
         "caught." + (" In parentheses the paper's, and of full power the difference." * has_paper)
     )
     heads = ("set", "columns", "method", "AUC", "full power", "test, ms", "vectors or centers")
-    lines = [
-        table_row(_roc_cells(results, name, columns, method))
+    rows = [
+        _roc_cells(results, name, columns, method)
         for name in results.sets
         for columns in results.columns
         for method in results.methods
     ]
-    return "\n".join([f"# {title} in numbers", "", told, "", *table_head(*heads), *lines]) + "\n"
+    return "\n".join([f"# {title} in numbers", "", told, "", table(heads, rows)]) + "\n"
 
 
 def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[str]:
     runs = results.runs(method, name, columns)
     published, column = paper.FIG_3.get(name), _paper_column(method)
     milliseconds = two_digits(1e3 * results.median_seconds(method, name, columns))
-    centers = "" if runs[0].n_centers is None else f"{np.median([r.n_centers for r in runs]):.0f}"
-    full_power = mean_and_deviation(
-        results.values(method, name, columns, lambda r: r.full_power_rate)
-    )
+    n_centers = np.median(of_runs(runs, "n_centers"))
+    centers = "" if np.isnan(n_centers) else f"{n_centers:.0f}"
+    full_power_rates = of_runs(runs, "full_power_rate")
+    full_power = mean_and_deviation(full_power_rates)
     if published is not None and column in published.full_power:
         figure = published.full_power[column]
-        mean = float(np.mean([run.full_power_rate for run in runs]))
-        full_power += f" ({figure:.2f}, {mean - figure:+.2f})"
+        full_power += f" ({figure:.2f}, {full_power_rates.mean() - figure:+.2f})"
     if published is not None and column in published.seconds:
         milliseconds += f" ({1e3 * published.seconds[column]:g})"
         centers += f" ({published.n_support})" if column == paper.RANKAD else ""
-    return [
-        *(name, COLUMN_NAMES[columns], method),
-        mean_and_deviation(results.values(method, name, columns, lambda r: r.auc)),
-        full_power,
-        milliseconds,
-        centers,
-    ]
+    auc = mean_and_deviation(of_runs(runs, "auc"))
+    return [name, COLUMN_NAMES[columns], method, auc, full_power, milliseconds, centers]
 
 
 def _paper_column(method: str) -> str:
@@ -150,7 +143,8 @@ def _run(results: Results, names: Sequence[str]) -> list[str]:
 def _protocol(results: Results) -> str:
     runs = [run for name in results.sets for run in results.runs(methods.DEFAULT, name, RAW)]
     n_train, n_nominal, n_anomalies = (
-        max(getattr(run, what) for run in runs) for what in ("n_train", "n_nominal", "n_anomalies")
+        max(run.n_train for run in runs),
+        *(int(of_runs(runs, what).max()) for what in ("n_nominal", "n_anomalies")),
     )
     return (
         f"{format_runs(results.n_runs)} of random splits: {n_train:,} nominal rows train; others, "
@@ -161,11 +155,8 @@ def _protocol(results: Results) -> str:
 
 
 def _settings(results: Results) -> str:
-    lines = table_head("method", "setting")
-    lines += [
-        table_row([name, METHODS[name].setting]) for name in results.methods if name in METHODS
-    ]
-    return "\n".join(lines)
+    rows = [[name, METHODS[name].setting] for name in results.methods if name in METHODS]
+    return table(["method", "setting"], rows)
 
 
 def _warnings(results: Results) -> str:
@@ -188,21 +179,17 @@ def _warnings(results: Results) -> str:
 
 
 def _auc_beside_paper(results: Results, names: Sequence[str], columns: str) -> str:
-    lines = table_head("set", *names)
-    for name in results.sets:
-        cells = [name]
-        for method in names:
-            aucs = results.values(method, name, columns, lambda r: r.auc)
-            published = paper.AUC[name, _paper_column(method)]
-            difference = aucs.mean() - published
-            cells.append(f"{mean_and_deviation(aucs)} ({published:.3f}, {difference:+.3f})")
-        lines.append(table_row(cells))
-    means = []
-    for method in names:
-        ours = results.mean(method, columns, lambda r: r.auc)
-        published = paper_mean(results, method)
-        means.append(f"**{ours:.4f}** ({published:.4f}, {ours - published:+.4f})")
-    return "\n".join([*lines, table_row(["**mean**", *means])])
+    def cell(method: str, name: str) -> str:
+        aucs = of_runs(results.runs(method, name, columns), "auc")
+        published = paper.AUC[name, _paper_column(method)]
+        difference = aucs.mean() - published
+        return f"{mean_and_deviation(aucs)} ({published:.3f}, {difference:+.3f})"
+
+    def mean(method: str) -> str:
+        ours, published = results.mean(method, "auc", columns), paper_mean(results, method)
+        return f"**{ours:.4f}** ({published:.4f}, {ours - published:+.4f})"
+
+    return _by_set(results, names, cell, mean)
 
 
 def paper_mean(results: Results, method: str) -> float:
@@ -213,63 +200,62 @@ def paper_mean(results: Results, method: str) -> float:
 def _by_set(
     results: Results,
     names: Sequence[str],
-    columns: str,
-    quantity: Callable[[Record], float],
+    cell: Callable[[str, str], str],
+    mean: Callable[[str], str] | None = None,
 ) -> str:
-    lines = table_head("set", *names)
-    for name in results.sets:
-        cells = [
-            mean_and_deviation(results.values(method, name, columns, quantity)) for method in names
-        ]
-        lines.append(table_row([name, *cells]))
-    means = [f"**{results.mean(method, columns, quantity):.4f}**" for method in names]
-    return "\n".join([*lines, table_row(["**mean**", *means])])
+    """A cell for each method on each set, one line for each set, and a line of means."""
+    rows = [[name, *(cell(method, name) for method in names)] for name in results.sets]
+    if mean is not None:
+        rows.append(["**mean**", *map(mean, names)])
+    return table(["set", *names], rows)
 
 
-def _quantity(
-    results: Results,
-    names: Sequence[str],
-    columns: str,
-    quantity: Callable[[Record], float],
-    told: Callable[[float], str],
-) -> str:
-    lines = table_head("set", *names)
-    for name in results.sets:
-        medians = [
-            told(float(np.median(results.values(method, name, columns, quantity))))
-            for method in names
-        ]
-        lines.append(table_row([name, *medians]))
-    return "\n".join(lines)
+def _means(results: Results, names: Sequence[str], columns: str, measure: str) -> str:
+    return _by_set(
+        results,
+        names,
+        lambda method, name: mean_and_deviation(
+            of_runs(results.runs(method, name, columns), measure)
+        ),
+        lambda method: f"**{results.mean(method, measure, columns):.4f}**",
+    )
 
 
 def _seconds(results: Results, names: Sequence[str], columns: str) -> str:
-    lines = table_head("set", *names)
-    for name in results.sets:
-        cells = [name]
-        for method in names:
-            published = paper.TEST_SECONDS.get((name, _paper_column(method)))
-            cell = two_digits(results.median_seconds(method, name, columns))
-            cells.append(cell + (f" ({published:g})" if published is not None else ""))
-        lines.append(table_row(cells))
-    return "\n".join(lines)
+    def cell(method: str, name: str) -> str:
+        published = paper.TEST_SECONDS.get((name, _paper_column(method)))
+        ours = two_digits(results.median_seconds(method, name, columns))
+        return ours + (f" ({published:g})" if published is not None else "")
+
+    return _by_set(results, names, cell)
+
+
+def _medians(
+    results: Results,
+    names: Sequence[str],
+    columns: str,
+    measure: str,
+    told: Callable[[float], str],
+) -> str:
+    def cell(method: str, name: str) -> str:
+        return told(float(np.median(of_runs(results.runs(method, name, columns), measure))))
+
+    return _by_set(results, names, cell)
 
 
 def _centers(results: Results, names: Sequence[str], columns: str) -> str:
     counted = [
         method
         for method in names
-        if all(run.n_centers is not None for run in results.runs(method, results.sets[0], columns))
+        if not np.isnan(results.values(method, "n_centers", columns)).any()
     ]
-    return _quantity(results, counted, columns, lambda r: r.n_centers or 0, "{:.0f}".format)
+    return _medians(results, counted, columns, "n_centers", "{:.0f}".format)
 
 
 def _false_alarms(results: Results, names: Sequence[str], columns: str) -> str:
-    lines = table_head("set", *names)
-    for name in results.sets:
-        cells = [
-            format_rates(false_alarm_rates(results.runs(method, name, columns))) for method in names
-        ]
-        lines.append(table_row([name, *cells]))
-    means = [format_rates(results.mean_false_alarms(method, columns)) for method in names]
-    return "\n".join([*lines, table_row(["**mean**", *means])])
+    return _by_set(
+        results,
+        names,
+        lambda method, name: format_rates(false_alarm_rates(results.runs(method, name, columns))),
+        lambda method: format_rates(results.mean_false_alarms(method, columns)),
+    )

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from sklearn.svm import OneClassSVM
 
 from rankad._typing import FloatArray
-from rankad.datasets import NormalMixture, two_gaussians
+from rankad.datasets import Law, two_gaussians
 from rankad.detector import RankAD
 from rankad.plots._style import BLACK, BLUE
 from rankad.reproduce import methods
@@ -84,7 +84,7 @@ def fig_1() -> Figure:
 def fig_2(results: Results) -> Figure:
     """ROC beside the Bayes detector, and level sets of the ranks over the true density's."""
     rows = split(load(FIG_2_SET, _SEED, None), FIG_2_SIZES[FIG_2_SET], _SEED)  # the first run
-    law = rows.nominal_law
+    law = rows.law
     assert law is not None
     figure, axes = new_figure(7.2, 2, 2)
     draw_roc(axes[0, 0], results, FIG_2_SET, RAW)
@@ -107,7 +107,7 @@ def fig_2(results: Results) -> Figure:
 def _draw_level_curves(
     ax: Axes,
     score: Callable[[FloatArray], FloatArray],
-    law: NormalMixture,
+    law: Law,
     rows: FloatArray,
     window: Window,
 ) -> None:

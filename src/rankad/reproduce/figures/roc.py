@@ -11,7 +11,7 @@ from rankad.reproduce.figures.style import LOOKS, new_figure, said, styled, titl
 from rankad.reproduce.markdown import mean_and_deviation
 from rankad.reproduce.measure import ROC_RATES
 from rankad.reproduce.protocol import RAW
-from rankad.reproduce.results import Results, mean_roc
+from rankad.reproduce.results import Results, mean_roc, of_runs
 
 #: Which points of a curve have a marker, in steps of the rates: shifted for each method.
 _MARKED = 25
@@ -23,7 +23,7 @@ def draw_roc(ax: Axes, results: Results, name: str, columns: str) -> None:
         runs = results.runs(method, name, columns)
         look, power = LOOKS[method], mean_roc(runs)
         is_default = method == methods.DEFAULT
-        aucs = mean_and_deviation(np.array([run.auc for run in runs]))
+        aucs = mean_and_deviation(of_runs(runs, "auc"))
         ax.plot(
             ROC_RATES,
             power,

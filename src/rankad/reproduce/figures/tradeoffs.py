@@ -15,7 +15,7 @@ from rankad.reproduce import methods
 from rankad.reproduce.figures.style import LOOKS, new_figure, said, styled, titled
 from rankad.reproduce.protocol import STANDARD
 from rankad.reproduce.records import LEVELS, Record
-from rankad.reproduce.results import Results, false_alarm_rates
+from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
 #: Lower rates, 0 among them, are drawn here: the scale is logarithmic.
 LEAST_RATE = 0.002
@@ -134,8 +134,8 @@ def auc_and_time(results: Results) -> Figure:
 
 def _draw_tradeoff(ax: Axes, results: Results, method: str, name: str) -> None:
     runs, look = results.runs(method, name, STANDARD), LOOKS[method]
-    n_tested = runs[0].n_nominal + runs[0].n_anomalies
-    aucs = np.array([run.auc for run in runs])
+    n_tested = runs[0].measures["n_nominal"] + runs[0].measures["n_anomalies"]
+    aucs = of_runs(runs, "auc")
     is_default = method == methods.DEFAULT
     ax.errorbar(
         [1e6 * results.median_seconds(method, name, STANDARD) / n_tested],
