@@ -48,7 +48,7 @@ ByExperiment = Mapping[str, Results]
 ALL_CENTERS = "RankAD, all centers"
 
 #: From so many training rows on, the quarter that RankAD holds out resolves alpha = .01.
-LEAST_ROWS_FOR_LEVELS = 400
+MIN_ROWS_FOR_LEVELS = 400
 
 RANKED = (*BASE, LOF, ECOD)
 OF_SUMMARY = (OUTWARD, ROBUST_OFF, FOR_DIRT, "RankAD, 400 centers", ALL_CENTERS, TEACHER)
@@ -78,7 +78,7 @@ def sets_summary(of: ByExperiment) -> str:
     sets = of["sets"]
     aucs = [-sets.by_set(method, "auc").round(6) for method in RANKED]
     ranks = dict(zip(RANKED, rankdata(aucs, axis=0).mean(axis=1), strict=True))
-    is_large = dict(zip(sets.sets, sets.n_train() >= LEAST_ROWS_FOR_LEVELS, strict=True))
+    is_large = dict(zip(sets.sets, sets.n_train() >= MIN_ROWS_FOR_LEVELS, strict=True))
     large = sets.only(lambda record: is_large[record.set])
     methods = [*BASE, *OF_SETS, *OF_SUMMARY]
     rows = [

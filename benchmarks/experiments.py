@@ -33,7 +33,7 @@ from rankad.reproduce.records import Key, Record
 LEFT_OUT = ("annthyroid_6832",)
 
 #: Rows of a batch whose scoring is timed: fewer would time the call more than the scoring.
-LEAST_TIMED, MOST_TIMED = 2_000, 5_000
+MIN_TIMED, MAX_TIMED = 2_000, 5_000
 
 DIRTY_SETS = (
     *("shuttle", "annthyroid", "mammography", "satellite", "http", "cover", "cardio"),
@@ -78,7 +78,7 @@ def on_set(key: Key) -> Record:
 
 def score_microseconds(fitted: Fitted, rows: np.ndarray) -> float:
     """Microseconds of the processor for each row of a batch: the median of three."""
-    batch = np.tile(rows, (-(-LEAST_TIMED // len(rows)), 1))[:MOST_TIMED]
+    batch = np.tile(rows, (-(-MIN_TIMED // len(rows)), 1))[:MAX_TIMED]
     _, seconds = timed_scores(fitted.score, batch, n_repetitions=3)
     return 1e6 * seconds / len(batch)
 

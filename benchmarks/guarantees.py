@@ -30,7 +30,7 @@ from rankad.calibration import (
     HeldOutScores,
     OnlineDiscoveries,
     benjamini_hochberg,
-    clopper_pearson,
+    rate_interval,
     reference_needed,
 )
 from rankad.plots._style import BLACK, DEFAULT, ONE_CLASS, PICTURE, PUBLISHED, RED, save_png
@@ -43,7 +43,7 @@ SETS = (
     *("annthyroid", "banknote", "cover", "http", "magic"),
     *("mammography", "satellite", "shuttle", "smtp"),
 )
-LEVELS = (0.01, 0.05, 0.1)
+ALPHAS = (0.01, 0.05, 0.1)
 SHARES = (0.0, 0.01, 0.05, 0.1)
 
 #: Rows to train on, and fresh nominal rows to count alarms on.
@@ -139,16 +139,16 @@ def side_by_side(seeds: Sequence[int]) -> str:
         for method in METHODS
         if all(find_spec(package) for name, package in needed.items() if name in method)
     ]
-    rates = np.zeros((len(methods), len(LEVELS), len(SETS), len(seeds)))
+    rates = np.zeros((len(methods), len(ALPHAS), len(SETS), len(seeds)))
     for s, name in enumerate(SETS):
         for r, seed in enumerate(seeds):
             split = load_split(name, seed, n_train=N_TRAIN, n_test=N_TEST)
             for m, method in enumerate(methods):
                 alarms = METHODS[method](split.train, seed)
-                rates[m, :, s, r] = [alarms(split.nominal, alpha).mean() for alpha in LEVELS]
+                rates[m, :, s, r] = [alarms(split.nominal, alpha).mean() for alpha in ALPHAS]
     lines = [
-        "| package, detector | " + " | ".join(f"asked {alpha:g}" for alpha in LEVELS) + " |",
-        "|---" * (1 + len(LEVELS)) + "|",
+        "| package, detector | " + " | ".join(f"asked {alpha:g}" for alpha in ALPHAS) + " |",
+        "|---" * (1 + len(ALPHAS)) + "|",
     ]
     for method, of_method in zip(methods, rates, strict=True):
         cells = []
@@ -171,7 +171,7 @@ def side_by_side(seeds: Sequence[int]) -> str:
 def contamination(seeds: Sequence[int]) -> str:
     """False alarms and power where a share of the training rows are anomalies."""
     sets = ("annthyroid", "cover", "magic", "satellite", "shuttle")
-    rates = np.zeros((len(SHARES), len(LEVELS) + 1, len(sets), len(seeds)))
+    rates = np.zeros((len(SHARES), len(ALPHAS) + 1, len(sets), len(seeds)))
     for s, name in enumerate(sets):
         for r, seed in enumerate(seeds):
             split = load_split(name, seed, n_train=N_TRAIN, n_test=N_TEST)
@@ -182,12 +182,12 @@ def contamination(seeds: Sequence[int]) -> str:
                 detector = RankAD(random_state=seed).fit(train)
                 p = detector.p_values(split.nominal)
                 power = (detector.predict(clean, alpha=0.05) == -1).mean()
-                rates[c, :, s, r] = [*((p <= alpha).mean() for alpha in LEVELS), power]
+                rates[c, :, s, r] = [*((p <= alpha).mean() for alpha in ALPHAS), power]
     lines = [
         "| anomalies among the training rows | "
-        + " | ".join(f"false alarms at {alpha:g}" for alpha in LEVELS)
+        + " | ".join(f"false alarms at {alpha:g}" for alpha in ALPHAS)
         + " | power at .05 |",
-        "|---" * (2 + len(LEVELS)) + "|",
+        "|---" * (2 + len(ALPHAS)) + "|",
     ]
     for share, of_share in zip(SHARES, rates.mean(axis=(2, 3)), strict=True):
         lines.append(f"| {share:.0%} | " + " | ".join(f"{rate:.3f}" for rate in of_share) + " |")
@@ -341,7 +341,7 @@ def draw_delays(delays: dict[str, list[float]], path: Path) -> None:
         n = len(true)
         alarmed = np.arange(n + 1)
         times = np.concatenate([[0.0], np.minimum(true, 2.0 * _LAST)])
-        low, high = np.array([clopper_pearson(int(k), n, 0.95) for k in alarmed]).T
+        low, high = np.array([rate_interval(int(k), n, 0.95) for k in alarmed]).T
         median = float(np.quantile(true, 0.5, method="higher"))
         known = f"{betting} (default)" if betting == "jumper" else betting
         ax.step(

@@ -22,7 +22,7 @@ SHARES = (0.5, 0.9, 0.97)
 _WIDENING, _DEGREES = 1.5, 3
 
 #: Points in the true set, counted by their weights, below which its volume is not known.
-_LEAST_EFFECTIVE_SIZE = 100.0
+_MIN_EFFECTIVE_SIZE = 100.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def level_set_errors(
         found, true = (values >= cut for values, cut in zip(at["fresh"], cuts, strict=True))
         errors[f"mass_{100 * share:.0f}"] = float((found != true).mean())
         found, true = (values >= cut for values, cut in zip(at["broad"], cuts, strict=True))
-        is_known = broad.effective_size(true) >= _LEAST_EFFECTIVE_SIZE
+        is_known = broad.effective_size(true) >= _MIN_EFFECTIVE_SIZE
         error = broad.volume(found != true) / broad.volume(true) if is_known else np.nan
         errors[f"volume_{100 * share:.0f}"] = error
     return errors

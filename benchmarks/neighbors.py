@@ -19,7 +19,7 @@ SIZES = (1_000, 5_000, 20_000, 200_000)
 DIMENSIONS = (3, 5, 7, 10)
 
 #: Neighbors of one measurement: enough to tell the time of a query.
-_MOST_NEIGHBORS = 200_000
+_MAX_NEIGHBORS = 200_000
 
 _REPEATS = 3
 
@@ -30,7 +30,7 @@ def microseconds(n_rows: int, n_features: int, method: Method, n_neighbors: int)
 
 
 def _microseconds_once(rows: np.ndarray, method: Method, n_neighbors: int) -> float:
-    queries = rows[: _MOST_NEIGHBORS // n_neighbors]
+    queries = rows[: _MAX_NEIGHBORS // n_neighbors]
     chunk = chunk_size(len(queries), len(rows), 1, n_neighbors)
     started = time.perf_counter()
     search = prepared_search(rows, n_neighbors, method)

@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib import style
 from matplotlib.figure import Figure
 
-import rankad
 from rankad import RankAD, datasets
 from rankad.calibration import DriftMonitor
 from rankad.plots import (
@@ -21,7 +20,7 @@ from rankad.plots import (
     FalseAlarmDisplay,
     LevelSetDisplay,
     PValueDisplay,
-    SelectionDisplay,
+    TuningDisplay,
 )
 from rankad.plots._style import PICTURE, save_png
 
@@ -54,9 +53,9 @@ def main() -> None:
             monitor, ax=ax
         ),
         "Explanation: x1 makes this row alarm": lambda ax: ExplanationDisplay.from_explanation(
-            rankad.explain(detector, anomalous), ax=ax
+            detector.explain(anomalous), ax=ax
         ),
-        "Not the default: a search of C and sigma": lambda ax: SelectionDisplay.from_estimator(
+        "Not the default: a search of C and sigma": lambda ax: TuningDisplay.from_estimator(
             searched, ax=ax
         ),
     }

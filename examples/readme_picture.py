@@ -29,7 +29,7 @@ PICTURE_FILE = Path(__file__).parents[1] / "docs" / "images" / "readme.png"
 
 #: Levels whose alarm regions are drawn, and those at which false alarms are counted.
 REGIONS = (0.01, 0.05, 0.1)
-LEVELS = np.geomspace(0.01, 0.3, 16)
+ALPHAS = np.geomspace(0.01, 0.3, 16)
 
 #: Splits of the digits, and the rows of each that are trained on: the others are fresh.
 N_SPLITS, N_TRAIN = 20, 1_200
@@ -120,9 +120,9 @@ def false_alarms(n_splits: int) -> dict[str, np.ndarray]:
         train, fresh = digits[order[:N_TRAIN]], digits[order[N_TRAIN:]]
         for calibration in ("split", "train"):
             p = RankAD(calibration=calibration, random_state=seed).fit(train).p_values(fresh)
-            seen.setdefault(calibration, []).append([(p <= alpha).mean() for alpha in LEVELS])
+            seen.setdefault(calibration, []).append([(p <= alpha).mean() for alpha in ALPHAS])
         scaler = StandardScaler().fit(train)
-        svms = [make_pipeline(scaler, OneClassSVM(nu=alpha)).fit(train) for alpha in LEVELS]
+        svms = [make_pipeline(scaler, OneClassSVM(nu=alpha)).fit(train) for alpha in ALPHAS]
         rates = [(svm.predict(fresh) == -1).mean() for svm in svms]
         seen.setdefault("svm", []).append(rates)
     return {name: np.array(rates) for name, rates in seen.items()}
@@ -131,7 +131,7 @@ def false_alarms(n_splits: int) -> dict[str, np.ndarray]:
 def draw_rates(ax: Axes, seen: dict[str, np.ndarray]) -> None:
     """Mean false alarms over the splits, with two standard errors, and the diagonal."""
     ax.plot(
-        *(LEVELS, LEVELS),
+        *(ALPHAS, ALPHAS),
         color=BLACK,
         linestyle="--",
         linewidth=1.4,
@@ -147,9 +147,9 @@ def draw_rates(ax: Axes, seen: dict[str, np.ndarray]) -> None:
         mean = seen[name].mean(axis=0)
         error = 2.0 * seen[name].std(axis=0, ddof=1) / np.sqrt(len(seen[name]))
         wide = 2.8 if look is DEFAULT else 1.6
-        ax.plot(LEVELS, mean, **look.line(linewidth=wide, markevery=3, label=label))
+        ax.plot(ALPHAS, mean, **look.line(linewidth=wide, markevery=3, label=label))
         low = np.maximum(mean - error, seen[name].min(axis=0))
-        ax.fill_between(LEVELS, low, mean + error, color=look.color, alpha=0.25, lw=0)
+        ax.fill_between(ALPHAS, low, mean + error, color=look.color, alpha=0.25, lw=0)
     ax.set(xscale="log", yscale="log", xlim=(0.0095, 0.31), ylim=(0.0018, 1.0))
     ticks = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0]
     for axis, shown in ((ax.xaxis, ticks[1:6]), (ax.yaxis, ticks)):

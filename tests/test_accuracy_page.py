@@ -23,7 +23,7 @@ from rankad.baselines import KLPE
 from rankad.datasets import Dataset, NormalMixture
 from rankad.reproduce.experiment import Task
 from rankad.reproduce.protocol import Split
-from rankad.reproduce.records import FALSE_ALARMS, LEVELS, Key, Record, RecordFile, read_records
+from rankad.reproduce.records import ALPHAS, FALSE_ALARMS, Key, Record, RecordFile, read_records
 from rankad.reproduce.runner import measured, run
 from rankad.statistics import MeanNeighborDistance
 
@@ -54,7 +54,7 @@ def made_up(key, **changes):
             for kind in law_experiments.KINDS
         },
         **{f"{what}_{share}": 0.1 for what in ("mass", "volume") for share in (50, 90, 97)},
-        **dict(zip(FALSE_ALARMS, LEVELS, strict=True)),
+        **dict(zip(FALSE_ALARMS, ALPHAS, strict=True)),
         "fit_seconds": 1.0,
         "score_microseconds": {RANKAD: 1.0, KNN: 8.0}.get(key.method, 2.0 + place),
         "n_centers": 800.0,

@@ -12,18 +12,7 @@
 
 from rankad.reproduce.api import TARGETS, Reproduction, output_folder, reproduce
 from rankad.reproduce.errors import RecordsError, ReproductionError
-from rankad.reproduce.records import LEVELS, Record, read_records
+from rankad.reproduce.records import ALPHAS, Record, read_records
 from rankad.reproduce.results import Results
 
-__all__ = [
-    "LEVELS",
-    "TARGETS",
-    "Record",
-    "RecordsError",
-    "Reproduction",
-    "ReproductionError",
-    "Results",
-    "output_folder",
-    "read_records",
-    "reproduce",
-]
+__all__ = ["Reproduction", "ReproductionError", "reproduce"]

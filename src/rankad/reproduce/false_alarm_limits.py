@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scipy.stats import betabinom, randint
 
 from rankad.calibration.reference import order_of
-from rankad.reproduce.records import FALSE_ALARMS, LEVELS, Record
+from rankad.reproduce.records import ALPHAS, FALSE_ALARMS, Record
 
 #: Chance that an exact detector is found wanting, over all sets, levels and runs.
 FAILURE_PROBABILITY = 0.05
@@ -58,7 +58,7 @@ def verdicts(runs: Sequence[Record], n_tests: int) -> list[Verdict]:
     found = []
     for run in runs:
         n_reference, n_nominal = (int(run.measures[n]) for n in ("n_reference", "n_nominal"))
-        for alpha, measure in zip(LEVELS, FALSE_ALARMS, strict=True):
+        for alpha, measure in zip(ALPHAS, FALSE_ALARMS, strict=True):
             n_alarms = round(run.measures[measure] * n_nominal)
             limits = alarm_limits(alpha, n_reference, n_nominal, tail)
             found.append(Verdict(alpha, n_alarms, n_nominal, *limits))

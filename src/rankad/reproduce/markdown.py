@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from math import floor, log10
 
 from rankad._typing import FloatArray
-from rankad.reproduce.records import LEVELS
+from rankad.reproduce.records import ALPHAS
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -55,7 +55,7 @@ def format_rates(rates: FloatArray) -> str:
 
 def format_levels() -> str:
     """The levels themselves."""
-    return " / ".join(f"{alpha:g}" for alpha in LEVELS)
+    return " / ".join(f"{alpha:g}" for alpha in ALPHAS)
 
 
 def two_digits(value: float) -> str:

@@ -16,13 +16,13 @@ from rankad.metrics import auc, average_precision
 from rankad.reproduce.fitting import Fitted, Method, Score
 from rankad.reproduce.methods import DEFAULT, METHODS
 from rankad.reproduce.protocol import STANDARD, Split
-from rankad.reproduce.records import FALSE_ALARMS, LEVELS, Key, Record
+from rankad.reproduce.records import ALPHAS, FALSE_ALARMS, Key, Record
 
 #: False-alarm rates at which ROC curves are kept.
 ROC_RATES = np.linspace(0.0, 1.0, 201)
 
 #: Scoring is repeated no longer than this to be timed.
-_MOST_TIMED_SECONDS = 0.5
+_MAX_TIMED_SECONDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def run_of(key: Key, method: Method, split: Split, n_repetitions: int = 1) -> Ru
 def timed_scores(score: Score, rows: FloatArray, n_repetitions: int) -> tuple[FloatArray, float]:
     """Scores of the rows, and the seconds that takes: the median of the repetitions."""
     times: list[float] = []
-    while len(times) < n_repetitions and sum(times) < _MOST_TIMED_SECONDS:
+    while len(times) < n_repetitions and sum(times) < _MAX_TIMED_SECONDS:
         started = time.process_time()
         scores = score(rows)
         times.append(time.process_time() - started)
@@ -112,10 +112,10 @@ def ranking(run: Run) -> dict[str, float]:
 
 
 def false_alarms(run: Run) -> dict[str, float]:
-    """Share of the nominal rows that alarm at each of `LEVELS`."""
+    """Share of the nominal rows that alarm at each of `ALPHAS`."""
     return {
         name: float((run.nominal_scores < run.fitted.reference.threshold(alpha)).mean())
-        for name, alpha in zip(FALSE_ALARMS, LEVELS, strict=True)
+        for name, alpha in zip(FALSE_ALARMS, ALPHAS, strict=True)
     }
 
 

@@ -16,10 +16,10 @@ from rankad._files import replacing
 from rankad.reproduce.errors import RecordsError
 
 #: Levels at which false alarms are counted.
-LEVELS = (0.01, 0.05, 0.1)
+ALPHAS = (0.01, 0.05, 0.1)
 
 #: The measures that are the rates of these: the share of the nominal test rows that alarm.
-FALSE_ALARMS = tuple(f"false_alarms_{alpha:g}" for alpha in LEVELS)
+FALSE_ALARMS = tuple(f"false_alarms_{alpha:g}" for alpha in ALPHAS)
 
 _FORMAT = 2
 

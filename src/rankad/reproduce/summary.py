@@ -15,7 +15,7 @@ from rankad.reproduce.markdown import (
 )
 from rankad.reproduce.methods import METHODS
 from rankad.reproduce.protocol import RAW, STANDARD
-from rankad.reproduce.records import LEVELS
+from rankad.reproduce.records import ALPHAS
 from rankad.reproduce.results import Results
 from rankad.reproduce.tables import COLUMN_NAMES, paper_mean
 
@@ -86,7 +86,7 @@ def _beside_rankad(results: Results, method: str, columns: str) -> str:
 def false_alarm_verdicts(results: Results, method: str, columns: str) -> list[Verdict]:
     """Each run of a method on each set, at each level, beside the beta-binomial law."""
     runs = [run for name in results.sets for run in results.runs(method, name, columns)]
-    return verdicts(runs, n_tests=len(runs) * len(LEVELS))
+    return verdicts(runs, n_tests=len(runs) * len(ALPHAS))
 
 
 def _beside_law(results: Results, columns: str) -> str:

@@ -14,11 +14,11 @@ from rankad.plots._style import BLACK, BLUE, RED
 from rankad.reproduce import methods
 from rankad.reproduce.figures.style import LOOKS, new_figure, said, styled, titled
 from rankad.reproduce.protocol import STANDARD
-from rankad.reproduce.records import LEVELS, Record
+from rankad.reproduce.records import ALPHAS, Record
 from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
 #: Lower rates, 0 among them, are drawn here: the scale is logarithmic.
-LEAST_RATE = 0.002
+MIN_RATE = 0.002
 
 #: Areas of markers that look alike in size.
 _MARKER_AREAS = {"o": 60, "X": 62, "s": 48, "^": 58, "v": 58, "<": 58, ">": 58, "D": 40, "P": 66}
@@ -32,12 +32,12 @@ def _shown(results: Results) -> list[str]:
 def false_alarms(results: Results) -> Figure:
     """Asked against realised false alarms, z-scored: a line for each method, a panel a level."""
     shown = _shown(results)
-    figure, axes = new_figure(1.6 + 0.36 * len(shown), 1, len(LEVELS), sharey=True)
-    for level, (ax, alpha) in enumerate(zip(axes[0], LEVELS, strict=True)):
+    figure, axes = new_figure(1.6 + 0.36 * len(shown), 1, len(ALPHAS), sharey=True)
+    for level, (ax, alpha) in enumerate(zip(axes[0], ALPHAS, strict=True)):
         ax.axvline(alpha, color=BLACK, linewidth=1.2, linestyle="--")
         for place, method in enumerate(shown):
             _draw_rates(ax, results, method, level, place)
-        ax.set(xscale="log", xlim=(0.9 * LEAST_RATE, 1.0), title=f"Asked for: {alpha:g}")
+        ax.set(xscale="log", xlim=(0.9 * MIN_RATE, 1.0), title=f"Asked for: {alpha:g}")
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
         ax.grid(visible=False, axis="y")
@@ -56,15 +56,15 @@ def _draw_rates(ax: Axes, results: Results, method: str, level: int, place: int)
     rates = np.array(
         [false_alarm_rates(results.runs(method, name, STANDARD))[level] for name in results.sets]
     )
-    shown = np.maximum(rates, LEAST_RATE)
+    shown = np.maximum(rates, MIN_RATE)
     ax.plot(shown, np.full(len(shown), place), "o", color=color, alpha=0.4, markersize=5)
     mean = rates.mean()
     error = 2.0 * rates.std(ddof=min(1, len(rates) - 1)) / np.sqrt(len(rates))
-    low, high = np.maximum([mean - error, mean + error], LEAST_RATE)
+    low, high = np.maximum([mean - error, mean + error], MIN_RATE)
     ax.plot([low, high], [place, place], "-", color=color, linewidth=2.0)
     marker = "D" if color == BLUE else "|"
     ax.plot(
-        [max(mean, LEAST_RATE)],
+        [max(mean, MIN_RATE)],
         [place],
         marker,
         color=color,
