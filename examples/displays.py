@@ -13,7 +13,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 
 from rankad import RankAD, datasets
-from rankad.calibration import DriftMonitor
+from rankad import DriftMonitor
 from rankad.plots import (
     DriftDisplay,
     ExplanationDisplay,

@@ -15,8 +15,7 @@ is at most 1%.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from rankad import RankAD
-from rankad.calibration import DriftMonitor
+from rankad import DriftMonitor, RankAD
 from rankad.plots import DriftDisplay
 
 rng = np.random.default_rng(0)

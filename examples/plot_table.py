@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from rankad import RankAD, explain
+from rankad import RankAD
 from rankad.plots import ExplanationDisplay
 
 table = load_breast_cancer(as_frame=True)
@@ -46,7 +46,7 @@ for alpha in (0.02, 0.05, 0.1):
 # once. The row shown is the alarm that a single feature would change most.
 
 alarms = malignant[p_malignant <= 0.05]
-reasons = explain(det, alarms)
+reasons = det.explain(alarms)
 row = int(np.argmax(reasons.p_values_after.max(axis=1)))
 for reason in reasons.top(row, 3):
     print(
