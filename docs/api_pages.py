@@ -1,7 +1,7 @@
 """Pages of the API reference, made from the public names: those in ``__all__`` of each module.
 
 Nothing here lists names, so a new or renamed one needs no edit. Every object has one page, under
-the shortest public path to it; other modules that export it link there.
+the first module that exports it, the package before its modules; others link there.
 """
 
 import inspect
@@ -46,6 +46,7 @@ class Name:
         return inspect.getdoc(self.object) or ""
 
 
+@cache
 def public_modules() -> list[str]:
     """The package, the modules that it lists, and the other modules that have an ``__all__``."""
     listed = [f"rankad.{name}" for name in rankad.__all__ if inspect.ismodule(_get(name))]
@@ -75,9 +76,12 @@ def names_of(module: str) -> dict[str, Name]:
 
 
 def _home(module: str, name: str, object_: Any) -> str:
-    """Shortest public path to an object: the package's own, or the module's that is asked."""
-    top = vars(rankad).get(name, getattr(rankad, name, None)) if name in rankad.__all__ else None
-    return f"rankad.{name}" if top is object_ else f"{module}.{name}"
+    """Path to an object by the first of the public modules that exports it."""
+    for other in public_modules():
+        found = import_module(other)
+        if name in found.__all__ and getattr(found, name) is object_:
+            return f"{other}.{name}"
+    return f"{module}.{name}"
 
 
 def all_names() -> dict[str, Name]:
