@@ -2,12 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Tests run in one process per core; more threads in each would only wait for one another.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+PYTEST := $(ONE_THREAD) $(BIN)/pytest -n auto
 INSTALLED := .venv/.installed
+OLDEST := .venv-oldest
 PEERS := .venv/.peers-installed
+DOCS := .venv/.docs-installed
+RELEASE := .venv/.release-installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint test test-all test-rest bench bench-quick accuracy wheel clean
+.PHONY: help setup demo lint test test-oldest test-all test-rest bench bench-quick accuracy docs release-check clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | sort
@@ -32,6 +36,18 @@ lint: $(INSTALLED)  ## style, types and layers
 test: lint  ## lint, types, layers and the fast tests
 	$(PYTEST) -m 'not slow and not data' --cov --cov-report=term
 
+$(OLDEST)/.installed: pyproject.toml oldest.txt
+	python3.11 -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet --constraint oldest.txt --editable '.[test]'
+	touch $@
+
+# The old versions use what the newest of their own dependencies deprecate; that is not ours to mend.
+# The compiled functions are kept apart, as each version of numba discards those of another.
+test-oldest: $(OLDEST)/.installed  ## the fast tests with the oldest Python and dependencies supported
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba $(ONE_THREAD) $(OLDEST)/bin/pytest -n auto \
+		-m 'not slow and not data' -W ignore::DeprecationWarning
+
 test-all: test test-rest  ## the same, and slow statistics and real data (folder: RANKAD_DATA)
 
 test-rest: $(INSTALLED)  ## what test leaves out: slow statistics and real data
@@ -52,14 +68,24 @@ accuracy: $(INSTALLED)  ## accuracy on laws and real sets, into docs/accuracy.md
 	$(BIN)/python benchmarks/accuracy.py further last
 	$(BIN)/python benchmarks/accuracy_page.py
 
-wheel: $(INSTALLED)  ## build the wheel, and check it in an empty environment
-	rm -rf dist .wheel-venv
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	$(PYTHON) -m venv .wheel-venv
-	.wheel-venv/bin/python -m pip install --quiet dist/rankad-*.whl
-	cd dist && ../.wheel-venv/bin/python ../examples/demo.py --check
+$(DOCS): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
+docs: $(DOCS)  ## build the site, with the API reference and the gallery, into docs/_build/html
+	rm -rf docs/_build docs/api docs/gallery
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html \
+		-d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+
+$(RELEASE): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	touch $@
+
+release-check: $(RELEASE)  ## build sdist and wheel, and check both in empty environments
+	$(BIN)/python tools/release_check.py $(if $(TAG),--tag '$(TAG)')
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .wheel-venv build dist demo.png .coverage .hypothesis .import_linter_cache
+	rm -rf .venv $(OLDEST) build dist demo.png docs/_build docs/api docs/gallery .coverage .hypothesis .import_linter_cache
 	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The displays of rankad.plots, each on one detector: a picture of six.
+"""The displays of rankad.plots: five of the default detector, and the search for C and sigma.
 
     python examples/displays.py [FILE]
 
@@ -8,8 +8,9 @@ Draws to docs/images/displays.png, or the file given. Needs matplotlib.
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import style
+from matplotlib.figure import Figure
 
 import rankad
 from rankad import RankAD, datasets
@@ -22,8 +23,9 @@ from rankad.plots import (
     PValueDisplay,
     SelectionDisplay,
 )
+from rankad.plots._style import PICTURE, save_png
 
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "displays.png"
+FILE = Path(__file__).parents[1] / "docs" / "images" / "displays.png"
 
 
 def main() -> None:
@@ -38,17 +40,35 @@ def main() -> None:
     monitor = DriftMonitor(detector, history_size=len(stream), random_state=0)
     monitor.update_many(detector.score_samples(stream))
 
-    figure, axes = plt.subplots(2, 3, figsize=(15, 9), layout="constrained")
-    LevelSetDisplay.from_estimator(detector, fresh[:400], ax=axes[0, 0])
-    PValueDisplay.from_estimator(detector, fresh, ax=axes[0, 1])
-    FalseAlarmDisplay.from_estimator(detector, fresh, ax=axes[0, 2])
-    SelectionDisplay.from_estimator(searched, ax=axes[1, 0])
-    ExplanationDisplay.from_explanation(rankad.explain(detector, anomalous), ax=axes[1, 1])
-    DriftDisplay.from_monitor(monitor, ax=axes[1, 2])
-    titles = ("Level sets", "p-values", "False alarms", "A search", "A reason", "Drift")
-    for ax, title in zip(axes.flat, titles, strict=True):
-        ax.set_title(title, loc="left", fontweight="bold", pad=44)  # above a legend
-    figure.savefig(sys.argv[1] if len(sys.argv) > 1 else PICTURE, dpi=90)
+    draw = {
+        "Level sets: where rows alarm": lambda ax: LevelSetDisplay.from_estimator(
+            detector, fresh[:400], ax=ax
+        ),
+        "p-values of nominal rows: uniform": lambda ax: PValueDisplay.from_estimator(
+            detector, fresh, ax=ax
+        ),
+        "False alarms: asked and counted": lambda ax: FalseAlarmDisplay.from_estimator(
+            detector, fresh, ax=ax
+        ),
+        "Drift: the mean moves after 1,000 rows": lambda ax: DriftDisplay.from_monitor(
+            monitor, ax=ax
+        ),
+        "Explanation: x1 makes this row alarm": lambda ax: ExplanationDisplay.from_explanation(
+            rankad.explain(detector, anomalous), ax=ax
+        ),
+        "Not the default: a search of C and sigma": lambda ax: SelectionDisplay.from_estimator(
+            searched, ax=ax
+        ),
+    }
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.6, 12.0), layout="constrained")
+    figure.suptitle(
+        "rankad.plots, on the default detector RankAD()", fontweight="bold", fontsize=14
+    )
+    for panel, (title, drawn_on) in zip(figure.subfigures(3, 2).flat, draw.items(), strict=True):
+        panel.suptitle(title, x=0.02, ha="left", fontsize=12, fontweight="bold")
+        drawn_on(panel.subplots()).ax_.grid(visible=False)
+    save_png(figure, sys.argv[1] if len(sys.argv) > 1 else FILE, dpi=140)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,15 @@ settings.load_profile("rankad")
 
 
 def pytest_collection_modifyitems(config, items):
-    if "RANKAD_DATA" in os.environ:
-        return
-    skip = pytest.mark.skip(reason="needs the real data sets: set RANKAD_DATA to their folder")
+    reasons = {}
+    if "RANKAD_DATA" not in os.environ:
+        reasons["data"] = "needs the real data sets: set RANKAD_DATA to their folder"
+    if os.name != "posix":
+        reasons["posix"] = "needs forks, signals or limits that this system does not have"
     for item in items:
-        if "data" in item.keywords:
-            item.add_marker(skip)
+        for marker, reason in reasons.items():
+            if marker in item.keywords:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture

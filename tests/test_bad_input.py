@@ -114,6 +114,28 @@ def test_text_columns_of_a_frame_are_named(frame):
         fitted(X)
 
 
+@pytest.mark.parametrize("other", ["text", "when"])
+def test_columns_called_by_numbers_are_named_too(other):
+    columns = {"text": list("ab") * 25, "when": pd.date_range("2020-01-01", periods=50)}
+    with pytest.raises(ValueError, match=r"Columns \[7\] are not numeric"):
+        fitted(pd.DataFrame({3: np.arange(50.0), 7: columns[other]}))
+    with pytest.raises(ValueError, match=r"Columns \[7\] are not numeric"):
+        fitted(pd.DataFrame({7: columns[other]}))
+
+
+@pytest.mark.parametrize("cells", [[[1.0, 2.0]] * 50, [{"a": 1.0}] * 50], ids=["lists", "structs"])
+def test_columns_of_several_values_in_a_cell_are_named(cells):
+    with pytest.raises(ValueError, match=r"Columns \['a'\] are not numeric"):
+        fitted(pl.DataFrame({"a": cells, "b": np.arange(50.0)}))
+    with pytest.raises(ValueError, match=r"Columns \['a'\] are not numeric"):
+        fitted(pl.DataFrame({"a": pl.Series([[1.0, 2.0]] * 50, dtype=pl.Array(pl.Float64, 2))}))
+
+
+def test_columns_may_have_any_name(nominal):
+    frame = pd.DataFrame(nominal, columns=["collect", "column_names", "dtype"])
+    assert_array_equal(fitted(frame).p_values(frame), fitted(nominal).p_values(nominal))
+
+
 def test_a_wrong_number_of_features_is_refused(nominal):
     with pytest.raises(ValueError, match="X has 2 features, but RankAD is expecting 3"):
         fitted(nominal).p_values(nominal[:, :2])
@@ -129,12 +151,70 @@ def test_frames_give_the_same_p_values_and_their_names_are_checked(frame, nomina
         detector.p_values(frame(nominal, ["a", "b", "z"]))
 
 
+class Counted:
+    """A frame, or a column of one, that notes each time it is made an array."""
+
+    def __init__(self, inner, conversions):
+        self._inner, self._conversions = inner, conversions
+
+    def __getattr__(self, name):
+        return getattr(self._inner, name)
+
+    def __getitem__(self, name):
+        return Counted(self._inner[name], self._conversions)
+
+    def __array__(self, dtype=None, copy=None):
+        self._conversions.append(type(self._inner).__name__)
+        return np.asarray(self._inner, dtype)
+
+    def astype(self, dtype):  # so scikit-learn 1.6 begins with some columns of pandas
+        self._conversions.append(type(self._inner).__name__)
+        return self._inner.astype(dtype)
+
+
+@FRAMES
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
+def test_a_frame_of_numbers_is_converted_once(frame, dtype, rng):
+    inner = frame(rng.integers(0, 2, size=(100, 6)).astype(dtype), list("abcdef"))
+    detector = RankAD(random_state=0)
+    for method in ("fit", "score_samples", "p_values", "predict", "decision_function", "select"):
+        conversions = []
+        getattr(detector, method)(Counted(inner, conversions))
+        assert conversions == [type(inner).__name__], method
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "Int64", "boolean", "double[pyarrow]"])
+def test_nullable_columns_are_converted_once(dtype, rng):
+    inner = pd.DataFrame(rng.integers(0, 2, size=(100, 6))).add_prefix("x").astype(dtype)
+    conversions = []
+    assert_array_equal(
+        fitted(Counted(inner, conversions)).reference_.scores, fitted(inner).reference_.scores
+    )
+    assert conversions == ["DataFrame"]
+
+
+def test_of_columns_of_objects_the_values_are_looked_at(nominal):
+    frame = pd.DataFrame(nominal, columns=["a", "b", "c"])
+    as_objects = frame.astype({"b": object}).astype({"c": str})
+    assert_array_equal(fitted(as_objects).p_values(as_objects), fitted(frame).p_values(frame))
+    conversions = []
+    fitted(Counted(as_objects, conversions))
+    assert conversions == ["Series", "Series", "DataFrame"]
+
+
 @FRAMES
 def test_missing_values_of_a_frame_are_refused(frame, nominal):
     values = nominal.copy()
     values[0, 0] = np.nan
     with pytest.raises(ValueError, match="contains NaN"):
         fitted(frame(values, ["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Int64", "boolean", "double[pyarrow]"])
+def test_missing_values_of_nullable_columns_are_refused_as_such(dtype):
+    frame = pd.DataFrame({"a": pd.array([None] + [0, 1] * 20, dtype=dtype)})
+    with pytest.raises(ValueError, match="contains NaN"):
+        fitted(frame)
 
 
 def test_sparse_input_is_refused(nominal):
@@ -276,7 +356,7 @@ def test_a_sparse_scaler_is_named(nominal):
     with pytest.raises(ValueError, match=r"KBinsDiscretizer.* gives sparse columns"):
         fitted(
             nominal,
-            scaler=KBinsDiscretizer(encode="onehot", quantile_method="averaged_inverted_cdf"),
+            scaler=KBinsDiscretizer(encode="onehot", strategy="uniform"),
         )
 
 

@@ -1,6 +1,5 @@
 """A file is there whole, or as it was before."""
 
-import resource
 import signal
 import subprocess
 import sys
@@ -35,8 +34,11 @@ def test_after_a_failure_all_is_as_before(tmp_path, failure):
     assert path.read_bytes() == b"old"
 
 
+@pytest.mark.posix
 def test_what_the_system_will_not_write_leaves_no_trace(tmp_path):
     """The operating system itself refuses, as on a full disk."""
+    import resource
+
     path = tmp_path / "file"
     path.write_bytes(b"old")
     code = (

@@ -29,6 +29,7 @@ def _fitted_in_child(queue, detector, rows):
     queue.put((scores, again.score_samples(rows)))
 
 
+@pytest.mark.posix
 def test_a_forked_process_fits_and_scores(rows, monkeypatch):
     monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 1000)
     with threadpool_limits(2):  # OpenMP's threads, once started, would hang the child's

@@ -195,6 +195,7 @@ def _limits_in_child(queue):
     queue.put([before, within, _threads_of("blas")])
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 @pytest.mark.parametrize("this_holds_it", [False, True])

@@ -1,6 +1,7 @@
 """Speed, beside the peers, in one run: `make bench` writes docs/benchmarks.md.
 
 python benchmarks/speed [--quick]
+python benchmarks/speed --draw          # the picture again, of the numbers it was made of
 """
 
 import argparse
@@ -11,11 +12,13 @@ from pathlib import Path
 import figures
 import fitting
 import machine
+import page_figure
 import scoring
 import startup
 from report import Section, missed, page, write
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGE, IMAGES = DOCS / "benchmarks.md", DOCS / "images"
 
 
 def main() -> None:
@@ -23,7 +26,18 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="smaller and printed only, in under three minutes"
     )
-    quick = parser.parse_args().quick
+    parser.add_argument("--draw", action="store_true", help="the pictures; measure nothing")
+    parser.add_argument("--curves", action="store_true", help="measure the curves alone, draw them")
+    asked = parser.parse_args()
+    quick = asked.quick
+    if asked.curves:
+        figures.draw_all(IMAGES, repeats=3)
+        return
+    if asked.draw:
+        page_figure.draw(PAGE, IMAGES / "speed.png")
+        if (IMAGES / figures.NUMBERS).exists():
+            figures.draw(IMAGES)
+        return
     repeats, n_points = 5, 20_000 if quick else scoring.N_POINTS
     sections: dict[str, Callable[[], Section]] = {
         "batches": lambda: scoring.batches(repeats, n_points, n_threads=2),
@@ -43,12 +57,13 @@ def main() -> None:
         done.append(measure())
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
         if not quick:  # after each section: what was measured is not lost where the next one fails
-            write(DOCS / "benchmarks.md", page(_HEAD.format(facts=facts), done))
+            write(PAGE, page(_HEAD.format(facts=facts), done))
     if quick:
         print(page(f"Quick figures: {facts}.", done))
     else:
-        figures.draw_all(DOCS / "images", repeats=3)
-        print(f"wrote {DOCS / 'benchmarks.md'}")
+        page_figure.draw(PAGE, IMAGES / "speed.png")
+        figures.draw_all(IMAGES, repeats=3)
+        print(f"wrote {PAGE}")
     print("\n".join(f"missed: {line}" for line in missed(done)))
 
 
@@ -58,9 +73,12 @@ _HEAD = """
 Made by `make bench`, all figures in one run: {facts}. Ratios are medians of ratios taken side by
 side, since machines are noisy; `make bench-quick` prints a smaller version in three minutes.
 
-![Scoring and fitting time against size](images/speed.png)
+![Microseconds to score a row, seconds to fit](images/speed.png)
 
-One thread each; the pictures' data are measured in the same run.
+The picture shows numbers of the tables below; further to the left is faster. How times grow, with
+one thread each, measured in the same run:
+
+![Scoring and fitting time against size](images/speed_growth.png)
 """
 
 if __name__ == "__main__":

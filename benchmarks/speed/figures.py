@@ -1,59 +1,107 @@
-"""Pictures: scoring time against batch, centers and dimension, fit time against rows."""
+"""Pictures: scoring time against batch, centers and dimension, fit time against rows.
 
-from collections.abc import Callable, Mapping
+What was measured is kept beside the picture, in speed_growth.json: to draw it again, nothing is
+measured.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from peers import nominal_rows, scorers
 from scoring import N_CENTERS, detector, random_expansion
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 from threadpoolctl import threadpool_limits
-from timing import timed
+from timing import Timings, timed
 
 from rankad import RankAD
+from rankad.plots._style import (
+    BLACK,
+    DEFAULT,
+    ECOD,
+    FOREST,
+    LOCAL_OUTLIER,
+    NEIGHBORS,
+    ONE_CLASS,
+    PICTURE,
+    SKY,
+    Look,
+    save_png,
+)
 
-#: The same color for the same detector in every picture; ours stand out.
-_STYLES: Mapping[str, dict[str, object]] = {
-    "RankAD": {"color": "#c1121f", "lw": 2.5, "zorder": 5},
-    "kernel sum alone": {"color": "#f4736b", "lw": 2.5, "zorder": 4},
-    "kernel sum alone, float32": {"color": "#f4736b", "lw": 2.5, "ls": "--", "zorder": 4},
-    "RankAD, one row at a time": {"color": "#c1121f", "lw": 1.5, "ls": ":", "zorder": 5},
-    "OneClassSVM": {"color": "#1d3557"},
-    "SGDOneClassSVM + Nystroem": {"color": "#457b9d"},
-    "IsolationForest": {"color": "#2a9d8f"},
-    "LOF": {"color": "#8d99ae"},
-    "PyOD KNN": {"color": "#b08968"},
-    "PyOD ECOD": {"color": "#9d4edd"},
-    "mean k-NN, brute force": {"color": "#e9a03b"},
-    "mean k-NN, k-d tree": {"color": "#6b705c"},
+#: The same look for the same detector in every picture. Not all that are measured for the tables
+#: are drawn: the other neighbor searches lie by LOF, the Nystroem sum by the one-class SVM.
+_LOOKS: Mapping[str, Look] = {
+    "RankAD": DEFAULT,
+    "RankAD, one row at a time": Look(BLACK, ".", ":"),
+    "kernel sum alone": Look(SKY, "^"),
+    "kernel sum alone, float32": Look(SKY, "1", "--"),
+    "OneClassSVM": ONE_CLASS,
+    "IsolationForest": FOREST,
+    "LOF": LOCAL_OUTLIER,
+    "PyOD ECOD": ECOD,
+    "mean k-NN, brute force": NEIGHBORS,
 }
+#: What was measured, beside the picture.
+NUMBERS = "speed_growth.json"
 
-Curves = Mapping[str, Mapping[int, float]]
+_OURS = tuple(_LOOKS)[:4]
+
+#: By detector and size: the median, the least and the most of the repeats.
+Curves = dict[str, dict[int, tuple[float, float, float]]]
 
 
 def draw_all(folder: Path, repeats: int) -> None:
     """Measure and draw the four pictures."""
-    figure, axes = plt.subplots(2, 2, figsize=(12, 9), layout="constrained")
     with threadpool_limits(1):
-        _draw(axes[0, 0], against_batch(repeats), "points in the batch", "microseconds per point")
-        _draw(axes[0, 1], against_centers(repeats), "centers or support vectors", "")
-        _draw(axes[1, 0], against_dimension(repeats), "columns", "microseconds per point")
-        _draw(axes[1, 1], fits_against_rows(repeats), "rows to train on", "seconds to fit")
-    axes[0, 0].set_title(f"Scoring: batch size (d = 10, {N_CENTERS} centers)")
-    axes[0, 1].set_title("Scoring: centers (20,000 points, d = 10)")
-    axes[1, 0].set_title(f"Scoring: dimension (20,000 points, {N_CENTERS} centers)")
-    axes[1, 1].set_title("Fitting (d = 10)")
-    handles = {}
-    for axis in axes.flat:
-        for line in axis.get_lines():
-            handles[line.get_label()] = line
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
-    figure.savefig(folder / "speed.png", dpi=130)
-    plt.close(figure)
+        measured = {
+            "batch": against_batch(repeats),
+            "centers": against_centers(repeats),
+            "dimension": against_dimension(repeats),
+            "fits": fits_against_rows(repeats),
+        }
+    (folder / NUMBERS).write_text(json.dumps(measured, indent=1) + "\n")
+    draw(folder)
+
+
+def draw(folder: Path) -> None:
+    """Draw what was measured."""
+    measured = json.loads((folder / NUMBERS).read_text())
+    style.use(("default", PICTURE))
+    figure = Figure(figsize=(9.0, 8.6), layout="constrained")
+    axes = figure.subplots(2, 2)
+    panels = {
+        "batch": (f"(a) Batch: 10 columns, {N_CENTERS} centers", "Rows in the batch"),
+        "centers": ("(b) Centers: 10 columns", "Centers or support vectors"),
+        "dimension": (f"(c) Columns: {N_CENTERS} centers", "Columns"),
+        "fits": ("(d) Fitting: 10 columns", "Rows to train on"),
+    }
+    for axis, (name, (title, x_label)) in zip(axes.flat, panels.items(), strict=True):
+        _draw(axis, measured[name])
+        axis.set(xlabel=x_label, ylabel="Microseconds a row")
+        axis.set_title(title, loc="left")
+    axes[1, 1].set_ylabel("Seconds")
+    handles = {label: line for axis in axes.flat for line, label in _legend_of(axis)}
+    figure.legend(
+        [handles[name] for name in _LOOKS],
+        [f"{name} (default)" if name == "RankAD" else name for name in _LOOKS],
+        loc="outside lower center",
+        ncols=3,
+        handlelength=3.2,
+        title="One thread. Bars: from the fastest to the slowest repeat",
+    )
+    save_png(figure, folder / "speed_growth.png")
+
+
+def _legend_of(axis: Axes) -> Iterator[tuple[object, str]]:
+    return zip(*axis.get_legend_handles_labels(), strict=True)
 
 
 def against_batch(repeats: int) -> Curves:
@@ -105,7 +153,7 @@ _FAST_ENOUGH = (
 
 def fits_against_rows(repeats: int) -> Curves:
     """Seconds to fit ever more rows, calibration included where there is any."""
-    curves: dict[str, dict[int, float]] = {}
+    curves: Curves = {}
     makers = {
         "RankAD": (lambda: RankAD(random_state=0), 300_000),
         "OneClassSVM": (lambda: OneClassSVM(nu=0.05, gamma=0.1), 30_000),
@@ -122,7 +170,7 @@ def fits_against_rows(repeats: int) -> Curves:
         # Long fits once: their noise is small beside the slopes.
         timings = timed(functions, repeats if n <= 3_000 else 1)
         for name in functions:
-            curves.setdefault(name, {})[n] = timings.median(name)
+            curves.setdefault(name, {})[n] = _median_and_range(timings, name)
     return curves
 
 
@@ -135,21 +183,40 @@ def _per_point(
     points_of: Callable[[int], np.ndarray],
     repeats: int,
 ) -> Curves:
-    curves: dict[str, dict[int, float]] = {}
+    curves: Curves = {}
     for x, by_name in functions.items():
         points = points_of(x)
         calls = {name: partial(function, points) for name, function in by_name.items()}
         timings = timed(calls, repeats)
         for name in by_name:
-            curves.setdefault(name, {})[x] = timings.median(name) / len(points) * 1e6
+            microseconds = 1e6 / len(points)
+            curves.setdefault(name, {})[x] = _median_and_range(timings, name, microseconds)
     return curves
 
 
-def _draw(axis: plt.Axes, curves: Curves, x_label: str, y_label: str) -> None:
-    for name, points in curves.items():
-        x = sorted(points)
-        y = [points[value] for value in x]
-        axis.loglog(x, y, marker="o", ms=3, label=name, **_STYLES[name])
-    axis.set(xlabel=x_label, ylabel=y_label)
-    axis.grid(alpha=0.25, which="both", lw=0.4)
-    axis.spines[["top", "right"]].set_visible(False)
+def _median_and_range(timings: Timings, name: str, unit: float = 1.0) -> tuple[float, float, float]:
+    seconds = timings.seconds[name]
+    found = timings.median(name), min(seconds), max(seconds)
+    median, low, high = (float(f"{unit * value:.4g}") for value in found)
+    return median, low, high
+
+
+def _draw(axis: Axes, curves: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> None:
+    for name in (name for name in _LOOKS if name in curves):
+        x = [int(size) for size in curves[name]]
+        order = np.argsort(x)
+        median, low, high = np.array(list(curves[name].values()))[order].T
+        is_ours = name in _OURS
+        axis.errorbar(
+            np.array(x)[order],
+            median,
+            yerr=[median - low, high - median],
+            **_LOOKS[name].line(linewidth=2.6 if name == "RankAD" else 1.6),
+            markersize=8 if is_ours else 6,
+            elinewidth=1.0,
+            zorder=2.3 if is_ours else 2.0,
+            label=name,
+        )
+    axis.set(xscale="log", yscale="log")
+    for scale in (axis.xaxis, axis.yaxis):
+        scale.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")

@@ -1,5 +1,7 @@
 """Checks of what users pass in, with errors that say what to do."""
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,11 @@ from rankad._typing import FloatArray
 
 #: NumPy's kinds of dates and of times between them.
 _DATE_KINDS = ("M", "m")
+
+#: Types that are numbers or booleans, as NumPy, pandas, polars and Arrow write them.
+_NUMERIC_TYPE = re.compile(
+    r"(u?int\d+|(half)?float\d*|double|bool(ean)?)(\[pyarrow\])?", re.IGNORECASE
+)
 
 #: Largest magnitude to train on: beyond it, squared distances overflow.
 LARGEST_MAGNITUDE = 1e150
@@ -44,30 +51,46 @@ def feature_names(estimator: Any) -> tuple[str, ...]:
 
 
 def _numeric_rows(estimator: Any, X: ArrayLike, **kwargs: Any) -> FloatArray:
-    if hasattr(X, "collect"):
+    if hasattr(type(X), "collect"):
         raise TypeError(f"{type(X).__name__} is lazy; call its collect() first.")
     if getattr(getattr(X, "dtype", None), "kind", None) in _DATE_KINDS:
         raise ValueError("X holds dates or times; turn them into numbers first.")
-    not_numeric = _other_columns(X)
+    _require_numeric_columns(X)
+    return np.asarray(validate_data(estimator, X, dtype=np.float64, order="C", **kwargs))
+
+
+def _require_numeric_columns(X: Any) -> None:
+    """Refuse columns of a data frame that are not numbers: text, dates and the like."""
+    is_arrow = hasattr(type(X), "column_names")  # of the type: a column can have any name
+    names = X.column_names if is_arrow else getattr(X, "columns", None)
+    if names is None or not hasattr(X, "__getitem__"):
+        return
+    not_numeric = [name for name in _undecided(X, names) if not _holds_numbers(X[name])]
     if not_numeric:
         raise ValueError(
             f"Columns {not_numeric} are not numeric; encode or drop them before fitting and "
             "scoring."
         )
-    return np.asarray(validate_data(estimator, X, dtype=np.float64, order="C", **kwargs))
 
 
-def _other_columns(X: Any) -> list[str]:
-    """Names of the columns of a data frame that are not numbers: text, dates and the like."""
-    names = getattr(X, "column_names", getattr(X, "columns", None))  # Arrow, others
-    if names is None or not hasattr(X, "__getitem__"):
-        return []
-    return [name for name in names if isinstance(name, str) and not _is_numeric(X[name])]
+def _undecided(X: Any, names: Iterable[Any]) -> list[Any]:
+    """Names of the columns whose type does not tell that they hold numbers.
+
+    Only these are converted here, to see what they hold; scikit-learn will convert them all.
+    """
+    types = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))  # or Arrow's
+    if types is None:
+        return list(names)
+    return [
+        name
+        for name, type_ in zip(names, types, strict=True)
+        if not _NUMERIC_TYPE.fullmatch(str(type_))
+    ]
 
 
-def _is_numeric(column: Any) -> bool:
+def _holds_numbers(column: Any) -> bool:
     values = np.asarray(column)
-    if values.dtype.kind in _DATE_KINDS:
+    if values.dtype.kind in _DATE_KINDS or values.ndim > 1:
         return False
     try:
         values.astype(np.float64)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -88,6 +87,7 @@ def test_a_file_in_place_of_the_folder_is_a_message(tmp_path):
 
 def with_limit(n_bytes, *arguments):
     """Run the command while the system refuses to write larger files: as good as a full disk."""
+    import resource
 
     def no_large_files():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -101,6 +101,7 @@ def with_limit(n_bytes, *arguments):
     )
 
 
+@pytest.mark.posix
 def test_a_full_disk_is_a_message_and_leaves_nothing_half_written(tmp_path):
     run("reproduce", "fig1", "--out", str(tmp_path / "whole"))  # what compiles is then kept already
     out = tmp_path / "out"
@@ -113,6 +114,7 @@ def test_a_full_disk_is_a_message_and_leaves_nothing_half_written(tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 def test_a_disk_that_fills_up_leaves_the_records_that_fit(tmp_path):
     arguments = ("fig2", "--quick", "--jobs", "1", "--out", str(tmp_path))
@@ -127,6 +129,7 @@ def test_a_disk_that_fills_up_leaves_the_records_that_fit(tmp_path):
     assert len(read_records(tmp_path / "records.json")) == 10
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("where", ["/proc/nowhere", "/dev/null/out"])
 def test_a_folder_that_cannot_be_written_is_told_first(where):
     outcome = run("reproduce", "fig2", "--out", where)
@@ -146,6 +149,7 @@ def test_the_names_are_those_of_the_tables_and_figures():
     assert [*Target] == [*TARGETS, "all"]
 
 
+@pytest.mark.posix
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_so_and_goes_on_when_called_again(tmp_path, number):

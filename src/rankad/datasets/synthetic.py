@@ -90,7 +90,7 @@ def perpendicular_gaussians(
     >>> from sklearn.metrics import roc_auc_score
     >>> data = perpendicular_gaussians(10_000, 10_000, random_state=0)
     >>> bayes_scores = data.nominal_law.density(data.X)
-    >>> round(roc_auc_score(1 - data.y, bayes_scores), 2)
+    >>> round(float(roc_auc_score(1 - data.y, bayes_scores)), 2)
     0.98
     """
     rng = check_random_state(random_state)

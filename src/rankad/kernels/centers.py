@@ -78,8 +78,8 @@ class CenterFeatures:
     """Orthonormal coordinates of the functions ``sum_j a_j k(c_j, .)``.
 
     With ``U = K_cc^-1/2`` (an eigendecomposition, negligible eigenvalues dropped), the features of
-    a point are ``z(x) = U' k(centers, x)``. A function with coordinates w has the values w'z(x),
-    the norm |w|, and the coefficients ``a = U w``.
+    a point are ``z(x) = U' k(centers, x)``. A function with coordinates w has the values
+    ``w'z(x)``, the norm ``|w|``, and the coefficients ``a = U w``.
     """
 
     centers: FloatArray

@@ -8,7 +8,7 @@ from rankad._typing import FloatArray, IntArray
 
 
 def distances_between(points: FloatArray, others: FloatArray) -> FloatArray:
-    """``|x - y|`` for all pairs, from differences: the expansion |x|^2 - 2xy + |y|^2 cancels.
+    """``|x - y|`` for all pairs, from differences: ``|x|^2 - 2xy + |y|^2`` cancels.
 
     >>> distances_between(np.array([[0.0], [3.0]]), np.array([[1.0]]))
     array([[1.],

@@ -50,6 +50,7 @@ ECOD: Final = Look(OLIVE, "P", (0, (7, 2)))
 #: Settings of pictures that stand in the docs, where they are shown some 800 pixels wide: so type
 #: of 11 points on 9 inches is read as well as the page's own.
 PICTURE: Final[dict[str, Any]] = {
+    "axes.prop_cycle": f"cycler(color={[BLUE, RED, GREEN, PINK, ORANGE, SKY]})",
     "font.size": 11.0,
     "axes.titlesize": 12.0,
     "axes.labelsize": 11.0,

@@ -235,14 +235,15 @@ def _label_once(ax: Axes, contours: QuadContourSet, labels: dict[float, str]) ->
 
     halo = withStroke(linewidth=3.0, foreground=ax.get_facecolor())
     directions = np.linspace(0.2, 1.8, len(labels)) * np.pi
-    for level, lines, direction in zip(labels, contours.allsegs, directions, strict=True):
+    at = []
+    for lines, direction in zip(contours.allsegs, directions, strict=True):
         line = max(lines, key=len)
         spread = np.ptp(line, axis=0)
         toward = np.array([np.cos(direction), np.sin(direction)])
-        at = [tuple(line[(line @ (toward / np.where(spread > 0.0, spread, 1.0))).argmax()])]
-        texts = ax.clabel(contours, [level], fmt=labels, fontsize="small", colors=ink(), manual=at)
-        for text in texts:
-            text.set_path_effects([halo])
+        at.append(tuple(line[(line @ (toward / np.where(spread > 0.0, spread, 1.0))).argmax()]))
+    # All levels in one call: matplotlib 3.8 and 3.9 cannot place labels of some levels by hand.
+    for text in ax.clabel(contours, fmt=labels, fontsize="small", colors=ink(), manual=at):
+        text.set_path_effects([halo])
 
 
 def _finite(scores: FloatArray) -> FloatArray:

@@ -1,0 +1,72 @@
+"""
+A stream that drifts
+====================
+
+The promise of a detector holds while nominal rows stay as they were. ``DriftMonitor`` watches the
+scores of a stream. It alarms when they change, and the chance that it ever alarms without a change
+is at most 1%.
+"""
+
+# %%
+# A detector and a stream
+# -----------------------
+# Three sensors are nominal for 1,500 rows. Then the first one slowly goes wrong.
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from rankad import RankAD
+from rankad.calibration import DriftMonitor
+from rankad.plots import DriftDisplay
+
+rng = np.random.default_rng(0)
+det = RankAD(random_state=0).fit(rng.normal(size=(2_000, 3)))
+
+n_before, n_after = 1_500, 1_500
+stream = rng.normal(size=(n_before + n_after, 3))
+stream[n_before:, 0] += np.linspace(0.0, 3.0, n_after)
+
+# %%
+# The monitor
+# -----------
+# It takes scores one at a time or many at once. ``history_size`` keeps its evidence for a picture.
+
+monitor = DriftMonitor(det, history_size=len(stream), random_state=0)
+monitor.update_many(det.score_samples(stream))
+print(monitor)
+print(f"the drift began after row {n_before}, the alarm came at row {monitor.alarmed_at}")
+
+# %%
+# What the drift does to the alarms
+# ---------------------------------
+# The rows of the stream are still called nominal here: each alarm is false. The rate follows the
+# level before the drift, and leaves it after.
+
+alarms = det.predict(stream, alpha=0.05) == -1
+window = 250
+rate = np.convolve(alarms, np.full(window, 1 / window), mode="valid")
+
+# %%
+# The remedy is new nominal rows, if the new state is accepted as nominal. ``calibrate`` with
+# ``replace=True`` makes them the reference, without a new fit. Half of the rows calibrate here, the
+# others count the alarms.
+
+settled = rng.normal(size=(2_000, 3)) + (3.0, 0.0, 0.0)
+print(f"before: {np.mean(det.predict(settled[1_000:], alpha=0.05) == -1):.1%} alarms at 5%")
+det.calibrate(settled[:1_000], replace=True)
+print(f"after:  {np.mean(det.predict(settled[1_000:], alpha=0.05) == -1):.1%} alarms at 5%")
+
+# %%
+# The picture
+# -----------
+
+figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
+top.plot(np.arange(window, len(stream) + 1), rate, color="#0072B2")
+top.axhline(0.05, color="k", linestyle="--", linewidth=1, label="level asked for")
+top.set(ylabel=f"alarms in {window} rows")
+DriftDisplay.from_monitor(monitor, ax=bottom)
+for ax in (top, bottom):
+    ax.axvline(n_before, color="gray", linestyle=":", label="drift begins")
+top.legend(loc="upper left")
+bottom.set(xlabel="rows seen")
+plt.show()
