@@ -19,13 +19,14 @@ from alarming import METHODS, RANKAD, installed
 from one_class import load_split
 from pages import with_table
 from running import FOLDER, kept_runs
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
 
 from rankad import RankAD
 from rankad.calibration import (
     HeldOutScores,
     OnlineDiscoveries,
     benjamini_hochberg,
+    rate_interval,
     reference_needed,
 )
 from rankad.monitoring import DriftMonitor
@@ -170,7 +171,7 @@ def level_table(fdr: float = 0.1) -> str:
         online, cells, p = OnlineDiscoveries(fdr, method), [], np.tile([0.75, 0.4999], 1_000)
         for before, n in zip((0, *lengths), lengths, strict=False):
             online.test_many(p[before:n])
-            cells.append(f"{online.level:.2g} ({reference_needed(online.level):,})")
+            cells.append(f"{online.next_alpha:.2g} ({reference_needed(online.next_alpha):,})")
         rows.append([method, *cells])
     heads = [f"after {n:,} rows" for n in lengths]
     return table(["level at fdr = .1 (reference rows)", *heads], rows)
@@ -244,7 +245,7 @@ def draw_delays(delays: dict[str, list[float]], path: Path) -> None:
         n = len(true)
         alarmed = np.arange(n + 1)
         times = np.concatenate([[0.0], np.minimum(true, 2.0 * _LAST)])
-        low, high = np.array([binomtest(k, n).proportion_ci(0.95, "exact") for k in alarmed]).T
+        low, high = np.array([rate_interval(int(k), n, 0.95) for k in alarmed]).T
         median = float(np.quantile(true, 0.5, method="higher"))
         known = f"{betting} (default)" if betting == "jumper" else betting
         ax.step(
