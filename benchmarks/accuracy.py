@@ -10,21 +10,16 @@ benchmarks/accuracy_page.py makes the page of them.
 """
 
 import argparse
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 from experiments import EXPERIMENTS
+from running import FOLDER, kept_runs
 
-from rankad._files import sole_writer
-from rankad._progress import progress_shown
-from rankad.reproduce.errors import ReproductionError
 from rankad.reproduce.experiment import Task
 from rankad.reproduce.experiment import tasks as tasks_of
-from rankad.reproduce.records import RecordFile
-from rankad.reproduce.runner import run
 
-RECORDS = Path(__file__).parent / "records" / "accuracy.json"
+RECORDS = FOLDER / "accuracy.json"
 
 #: Of the protocol: older records do not mix with those of another.
 PROTOCOL = "accuracy 1"
@@ -71,19 +66,8 @@ def main() -> None:
     names = asked.experiments or [name for name in EXPERIMENTS if name not in SET_ASIDE]
     if unknown := {*names} - {*EXPERIMENTS}:
         parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(EXPERIMENTS)}")
-    # Whoever is told to end ends the processes, too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     runs = tasks(names, asked.seeds, asked.methods, asked.sets)
-    try:
-        with sole_writer(asked.records, wait=False), progress_shown(True):
-            file = RecordFile.open(asked.records, PROTOCOL)
-            if asked.again:
-                file.forget(task.key for task in runs)
-            run(runs, file, asked.jobs)
-    except BlockingIOError:
-        raise SystemExit(f"Another run writes {asked.records}: wait, or give --records.") from None
-    except ReproductionError as error:
-        raise SystemExit(str(error)) from error
+    kept_runs(runs, asked.records, PROTOCOL, asked.jobs, again=asked.again)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,24 @@
 for massAD, whose hundred random columns make single runs vary (standard deviation .03 on cover).
 """
 
-from collections.abc import Callable
-from typing import Any
+import argparse
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from one_class import load_split
+from running import FOLDER, kept_runs
 
 from rankad.baselines import BPKNNG, AveragedKLPE
-from rankad.metrics import auc
+from rankad.reproduce.experiment import Experiment, tasks
+from rankad.reproduce.fitting import Method, by_neighbors
+from rankad.reproduce.markdown import table
+from rankad.reproduce.measure import ranking, run_of
 from rankad.reproduce.methods import METHODS as REPRODUCED
-from rankad.reproduce.protocol import Split
+from rankad.reproduce.methods import by_name
+from rankad.reproduce.protocol import RAW
+from rankad.reproduce.records import Key, Record
+from rankad.reproduce.results import of_runs
 
 SETS = ("annthyroid", "cover", "http", "mammography", "satellite", "shuttle", "smtp")
 
@@ -31,54 +39,53 @@ CHECKED = {
     "one-class SVM, nu = .05": (0.613, 0.966, None, 0.777, 0.757, 0.997, 0.905),
 }
 
-
-def by_detector(detector: Any) -> Callable[[Split, int], np.ndarray]:
-    def scores(split: Split, seed: int) -> np.ndarray:
-        return detector.set_params(random_state=seed).fit(split.train).score_samples(split.test)
-
-    return scores
-
-
-def by_reproduction(name: str) -> Callable[[Split, int], np.ndarray]:
-    """A method as the paper's tables are reproduced with it."""
-
-    def scores(split: Split, seed: int) -> np.ndarray:
-        return REPRODUCED[name].fit(split.train, False, seed).score(split.test)
-
-    return scores
-
-
-METHODS: dict[str, Callable[[Split, int], np.ndarray]] = {
-    "mean k-NN, k = 10": by_reproduction("aK-LPE"),
-    "aK-LPE, 6 to 15, all rows": by_detector(
-        AveragedKLPE(n_halvings=0, scaler=None, calibration="train")
-    ),
-    "aK-LPE, 6 to 15, halved": by_reproduction("aK-LPE, halved"),
-    "BP-KNNG, s = 10": by_reproduction("BP-KNNG"),
-    "BP-KNNG, s = 1": by_detector(BPKNNG(scaler=None, n_summed=1)),
-    "massAD": by_reproduction("massAD"),
-    "one-class SVM, nu = .5": by_reproduction("OC-SVM"),
-    "one-class SVM, nu = .05": by_reproduction("OC-SVM, nu = 0.05"),
-}
+METHODS = by_name(
+    (
+        replace(REPRODUCED["aK-LPE"], name="mean k-NN, k = 10"),
+        Method(
+            "aK-LPE, 6 to 15, all rows",
+            "no halves",
+            by_neighbors(partial(AveragedKLPE, n_halvings=0, calibration="train")),
+        ),
+        replace(REPRODUCED["aK-LPE, halved"], name="aK-LPE, 6 to 15, halved"),
+        replace(REPRODUCED["BP-KNNG"], name="BP-KNNG, s = 10"),
+        Method("BP-KNNG, s = 1", "the 10th distance", by_neighbors(partial(BPKNNG, n_summed=1))),
+        REPRODUCED["massAD"],
+        replace(REPRODUCED["OC-SVM"], name="one-class SVM, nu = .5"),
+        replace(REPRODUCED["OC-SVM, nu = 0.05"], name="one-class SVM, nu = .05"),
+    )
+)
 
 
-def mean_auc(method: str, name: str) -> float:
-    """Mean AUC of a method on a set, over the seeds."""
-    values = []
-    for seed in range(10 if method == "massAD" else 3):
-        split = load_split(name, seed, n_test=20_000)
-        values.append(auc(split.is_anomaly, METHODS[method](split, seed)))
-    return float(np.mean(values))
+def on_set(key: Key) -> Record:
+    """How well a method ranks the rows of a set."""
+    run = run_of(key, METHODS[key.method], load_split(key.set, key.seed, n_test=20_000))
+    return run.record(ranking(run))
+
+
+def experiment(method: str, name: str) -> Experiment:
+    """A method on a set."""
+    n_runs = 10 if method == "massAD" else 3
+    return Experiment("comparators", lambda: [name], lambda _: [method], on_set, [RAW], n_runs)
 
 
 def main() -> None:
-    print("| method | " + " | ".join(SETS) + " |\n" + "|---" * (1 + len(SETS)) + "|")
-    for method, checked in CHECKED.items():
-        cells = [
-            f"{mean_auc(method, name):.3f}" + (f" ({figure:.3f})" if figure is not None else "")
-            for name, figure in zip(SETS, checked, strict=True)
-        ]
-        print(f"| {method} | " + " | ".join(cells) + " |", flush=True)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=2)
+    n_jobs = parser.parse_args().jobs
+    wanted = [task for name in SETS for m in CHECKED for task in tasks([experiment(m, name)])]
+    records = kept_runs(wanted, FOLDER / "comparators.json", "comparators 1", n_jobs)
+
+    def cell(method: str, name: str, checked: float | None) -> str:
+        runs = [record for record in records if (record.method, record.set) == (method, name)]
+        told = "" if checked is None else f" ({checked:.3f})"
+        return f"{np.mean(of_runs(runs, 'auc')):.3f}{told}"
+
+    rows = [
+        [method, *(cell(method, name, value) for name, value in zip(SETS, checked, strict=True))]
+        for method, checked in CHECKED.items()
+    ]
+    print(table(["method", *SETS], rows))
 
 
 if __name__ == "__main__":

@@ -6,92 +6,70 @@ Prints the table of docs/theory.md and, with ``--picture FILE``, draws it:
 """
 
 import argparse
-import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.lines import Line2D
 from one_class import LARGE_SETS, load_split
-from scipy.stats import betabinom
+from running import FOLDER, kept_runs
 
-from rankad import RankAD
-from rankad.exceptions import CalibrationWarning
 from rankad.plots._style import BLACK, DEFAULT, PICTURE, PUBLISHED, save_png
+from rankad.reproduce.experiment import Experiment, tasks
+from rankad.reproduce.false_alarm_limits import alarm_limits
+from rankad.reproduce.markdown import table
+from rankad.reproduce.measure import false_alarms, run_of
+from rankad.reproduce.methods import DEFAULT as RANKAD
+from rankad.reproduce.methods import METHODS, TRAINING_RANKS
+from rankad.reproduce.records import ALPHAS, Key, Record, rate_name
+from rankad.reproduce.results import Results
 
-ALPHAS = (0.01, 0.05, 0.1)
-SEEDS = (0, 1, 2)
-
-#: Chance of a false verdict on a perfect detector, over all sets and alphas of one seed.
+#: Chance of a false verdict on a perfect detector, over all sets and levels of one seed.
 FAILURE_PROBABILITY = 0.001
 
-
-@dataclass(frozen=True)
-class FalseAlarms:
-    """p-values of fresh nominal rows of one set, and the size of their reference."""
-
-    p_values: np.ndarray
-    n_reference: int
-
-    def count(self, alpha: float) -> int:
-        """Number of rows that alarm at this level."""
-        return int((self.p_values <= alpha).sum())
-
-    def rate(self, alpha: float) -> float:
-        """Share of rows that alarm at this level."""
-        return self.count(alpha) / len(self.p_values)
-
-    def limit(self, alpha: float, n_tests: int) -> int:
-        """Count that an exact detector exceeds with probability at most the agreed, Bonferroni.
-
-        The realised rate is Beta(j, n + 1 - j) distributed over the draw of the reference, so the
-        count is beta-binomial.
-        """
-        n = self.n_reference
-        j = int(np.floor(alpha * (n + 1) + 1e-9))
-        level = 1.0 - FAILURE_PROBABILITY / n_tests
-        return int(betabinom(len(self.p_values), j, n + 1 - j).ppf(level))
+#: Levels that are drawn.
+ASKED = np.geomspace(0.005, 0.5, 60)
 
 
-def measure(name: str, seed: int, calibration: str = "split") -> FalseAlarms:
-    """Fit the default detector on nominal rows of a set, and test it on fresh ones."""
-    split = load_split(name, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CalibrationWarning)
-        detector = RankAD(calibration=calibration, random_state=seed).fit(split.train)
-    return FalseAlarms(detector.p_values(split.nominal), detector.reference_.size)
+def on_set(key: Key) -> Record:
+    """False alarms among fresh nominal rows at many levels."""
+    run = run_of(key, METHODS[key.method], load_split(key.set, key.seed))
+    return run.record(false_alarms(run, (*ALPHAS, *ASKED)))
 
 
-def table(outcomes: dict[str, dict[str, list[FalseAlarms]]]) -> str:
-    lines = [
-        "| set | reference | fresh rows | "
-        + " | ".join(f"split, {alpha:g} asked: mean / worst / limit" for alpha in ALPHAS)
-        + " | "
-        + " | ".join(f"train, {alpha:g}" for alpha in ALPHAS)
-        + " |",
-        "|---" * (3 + 2 * len(ALPHAS)) + "|",
-    ]
-    n_tests = len(outcomes) * len(ALPHAS)
-    for name, by_kind in outcomes.items():
-        first = by_kind["split"][0]
-        cells = [name, str(first.n_reference), str(len(first.p_values))]
+FALSE_ALARMS_OF_RANKAD = Experiment(
+    "false alarms", lambda: LARGE_SETS, lambda _: [RANKAD, TRAINING_RANKS], on_set, n_runs=3
+)
+
+
+def limit(alpha: float, n_reference: float, n_nominal: float) -> int:
+    """Count that an exact detector exceeds with the agreed probability: Bonferroni over tests."""
+    tail = FAILURE_PROBABILITY / (len(LARGE_SETS) * len(ALPHAS))
+    return alarm_limits(alpha, int(n_reference), int(n_nominal), tail)[1]
+
+
+def as_table(results: Results) -> str:
+    """Rates seen at each level: of held-out scores the mean, the worst and the limit."""
+    rows = []
+    for i, name in enumerate(results.sets):
+        first = results.runs(RANKAD, name)[0].measures
+        n_reference, n_nominal = first["n_reference"], first["n_nominal"]
+        cells = [name, f"{n_reference:.0f}", f"{n_nominal:.0f}"]
         for alpha in ALPHAS:
-            rates = [run.rate(alpha) for run in by_kind["split"]]
-            limit = first.limit(alpha, n_tests) / len(first.p_values)
-            cells.append(f"{np.mean(rates):.3f} / {max(rates):.3f} / {limit:.3f}")
-        cells.extend(
-            f"{np.mean([run.rate(alpha) for run in by_kind['train']]):.3f}" for alpha in ALPHAS
-        )
-        lines.append("| " + " | ".join(cells) + " |")
-    means = [
-        np.mean([run.rate(alpha) for by_kind in outcomes.values() for run in by_kind[kind]])
-        for kind in ("split", "train")
-        for alpha in ALPHAS
+            rates = results.values(RANKAD, rate_name(alpha))[i]
+            most = limit(alpha, n_reference, n_nominal) / n_nominal
+            cells.append(f"{rates.mean():.3f} / {rates.max():.3f} / {most:.3f}")
+        cells += [f"{results.by_set(TRAINING_RANKS, rate_name(a))[i]:.3f}" for a in ALPHAS]
+        rows.append(cells)
+    means = [results.mean(of, rate_name(a)) for of in (RANKAD, TRAINING_RANKS) for a in ALPHAS]
+    rows.append(["**mean**", "", "", *(f"**{mean:.3f}**" for mean in means)])
+    heads = [
+        *("set", "reference", "fresh rows"),
+        *(f"split, {alpha:g} asked: mean / worst / limit" for alpha in ALPHAS),
+        *(f"train, {alpha:g}" for alpha in ALPHAS),
     ]
-    lines.append("| **mean** | | | " + " | ".join(f"**{mean:.3f}**" for mean in means) + " |")
-    return "\n".join(lines)
+    return table(heads, rows)
 
 
-def draw(outcomes: dict[str, dict[str, list[FalseAlarms]]], path: str) -> None:
+def draw(results: Results, path: str) -> None:
     """Rates seen against rates asked: a thin line for each set, their mean, twice its error."""
     from matplotlib import style
     from matplotlib.figure import Figure
@@ -99,24 +77,18 @@ def draw(outcomes: dict[str, dict[str, list[FalseAlarms]]], path: str) -> None:
     style.use(("default", PICTURE))
     figure = Figure(figsize=(9.0, 5.0), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
-    asked = np.geomspace(0.005, 0.5, 60)
     panels = {
-        "train": (PUBLISHED, "Training ranks: calibration='train'"),
-        "split": (DEFAULT, "Held-out scores: the default"),
+        TRAINING_RANKS: (PUBLISHED, "Training ranks: calibration='train'"),
+        RANKAD: (DEFAULT, "Held-out scores: the default"),
     }
-    for ax, (kind, (look, title)) in zip(axes, panels.items(), strict=True):
-        seen = np.array(
-            [
-                np.mean([[run.rate(alpha) for alpha in asked] for run in by_kind[kind]], axis=0)
-                for by_kind in outcomes.values()
-            ]
-        )
+    for ax, (method, (look, title)) in zip(axes, panels.items(), strict=True):
+        seen = np.stack([results.by_set(method, rate_name(alpha)) for alpha in ASKED], axis=1)
         mean = seen.mean(axis=0)
         error = 2.0 * seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
-        ax.plot(asked, seen.T, color=look.color, alpha=0.4, linewidth=0.9)
-        ax.fill_between(asked, mean - error, mean + error, color=look.color, alpha=0.3, lw=0)
-        ax.plot(asked, mean, **look.line(linewidth=3.0, markevery=12, markersize=8))
-        ax.plot(asked, asked, color=BLACK, linestyle="--", linewidth=1.6, zorder=3)
+        ax.plot(ASKED, seen.T, color=look.color, alpha=0.4, linewidth=0.9)
+        ax.fill_between(ASKED, mean - error, mean + error, color=look.color, alpha=0.3, lw=0)
+        ax.plot(ASKED, mean, **look.line(linewidth=3.0, markevery=12, markersize=8))
+        ax.plot(ASKED, ASKED, color=BLACK, linestyle="--", linewidth=1.6, zorder=3)
         ax.set(xscale="log", yscale="log", ylim=(0.002, 1.0), xlabel="False-alarm rate asked")
         ax.set_title(title)
         for axis in (ax.xaxis, ax.yaxis):
@@ -134,14 +106,14 @@ def draw(outcomes: dict[str, dict[str, list[FalseAlarms]]], path: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", help="also draw asked against seen, to this file")
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
-    outcomes = {
-        name: {kind: [measure(name, seed, kind) for seed in SEEDS] for kind in ("split", "train")}
-        for name in LARGE_SETS
-    }
-    print(table(outcomes))
+    runs = list(tasks([FALSE_ALARMS_OF_RANKAD]))
+    records = kept_runs(runs, FOLDER / "false_alarms.json", "false alarms 1", arguments.jobs)
+    results = Results(records, FALSE_ALARMS_OF_RANKAD.name)
+    print(as_table(results))
     if arguments.picture:
-        draw(outcomes, arguments.picture)
+        draw(results, arguments.picture)
 
 
 if __name__ == "__main__":

@@ -11,29 +11,30 @@ runs with a new one, is compared where it is installed: ``pip install --no-deps 
 import argparse
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from alarming import METHODS, RANKAD, installed
 from one_class import load_split
 from pages import with_table
-from sklearn.ensemble import IsolationForest
-from sklearn.neighbors import LocalOutlierFactor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import OneClassSVM
+from running import FOLDER, kept_runs
+from scipy.stats import norm
 
-from rankad import Calibrated, RankAD
+from rankad import RankAD
 from rankad.calibration import (
-    DriftMonitor,
     HeldOutScores,
     OnlineDiscoveries,
     benjamini_hochberg,
     rate_interval,
     reference_needed,
 )
+from rankad.monitoring import DriftMonitor
 from rankad.plots._style import BLACK, DEFAULT, ONE_CLASS, PICTURE, PUBLISHED, RED, save_png
+from rankad.reproduce.experiment import Experiment, tasks
+from rankad.reproduce.markdown import table
+from rankad.reproduce.records import ALPHAS, FALSE_ALARMS, Key, Record
+from rankad.reproduce.results import Results
 
 PAGE = Path(__file__).parents[1] / "docs" / "guarantees.md"
 IMAGES = PAGE.parent / "images"
@@ -43,155 +44,72 @@ SETS = (
     *("annthyroid", "banknote", "cover", "http", "magic"),
     *("mammography", "satellite", "shuttle", "smtp"),
 )
-ALPHAS = (0.01, 0.05, 0.1)
+CONTAMINATED_SETS = ("annthyroid", "cover", "magic", "satellite", "shuttle")
 SHARES = (0.0, 0.01, 0.05, 0.1)
 
 #: Rows to train on, and fresh nominal rows to count alarms on.
 N_TRAIN, N_TEST = 1_000, 5_000
 
-Alarms = Callable[[np.ndarray, float], np.ndarray]
+
+def on_set(key: Key) -> Record:
+    """Realised false alarms of a method at each level; NaN where the level was refused."""
+    split = load_split(key.set, key.seed, n_train=N_TRAIN, n_test=N_TEST)
+    alarms = METHODS[key.method](split.train, key.seed)
+    rates = [float(alarms(split.nominal, alpha).mean()) for alpha in ALPHAS]
+    return Record(*key, *split.train.shape, dict(zip(FALSE_ALARMS, rates, strict=True)))
 
 
-def or_nothing(alarms: Alarms) -> Alarms:
-    """NaN where the level is finer than the reference resolves, and refused."""
-
-    def tried(new: np.ndarray, alpha: float) -> np.ndarray:
-        try:
-            return alarms(new, alpha)
-        except ValueError:  # rankad's UnresolvableAlphaError, and what puncc says then
-            return np.full(len(new), np.nan)
-
-    return tried
-
-
-def by_calibrated(detector: Any) -> Callable[[np.ndarray, int], Alarms]:
-    def fit(rows: np.ndarray, seed: int) -> Alarms:
-        fitted = detector.set_params(random_state=seed).fit(rows)
-        return or_nothing(lambda new, alpha: fitted.predict(new, alpha) == -1)
-
-    return fit
+def on_contaminated_set(key: Key) -> Record:
+    """False alarms and power of RankAD where a share of the training rows are anomalies."""
+    name, share = key.set.removesuffix("%").split(", ")
+    split = load_split(name, key.seed, n_train=N_TRAIN, n_test=N_TEST)
+    n_dirty = round(float(share) / 100.0 * N_TRAIN)
+    dirty, clean = split.anomalies[:n_dirty], split.anomalies[round(SHARES[-1] * N_TRAIN) :]
+    train = np.concatenate([split.train[n_dirty:], dirty])
+    detector = RankAD(random_state=key.seed).fit(train)
+    p = detector.p_values(split.nominal)
+    rates = [float((p <= alpha).mean()) for alpha in ALPHAS]
+    power = float((detector.predict(clean, alpha=0.05) == -1).mean())
+    measures = {**dict(zip(FALSE_ALARMS, rates, strict=True)), "power": power}
+    return Record(*key, *train.shape, measures)
 
 
-def by_confident(rows: np.ndarray, seed: int) -> Alarms:
-    """The same detector, so that with 95% confidence its own rate is at most alpha."""
-    fitted = RankAD(random_state=seed).fit(rows)
-    return or_nothing(lambda new, alpha: fitted.predict(new, alpha, confidence=0.95) == -1)
+SIDE_BY_SIDE = Experiment("side by side", lambda: SETS, lambda _: installed(), on_set)
+CONTAMINATION = Experiment(
+    "contamination",
+    lambda: [f"{name}, {share:.0%}" for name in CONTAMINATED_SETS for share in SHARES],
+    lambda _: [RANKAD],
+    on_contaminated_set,
+)
 
 
-def by_contamination(make: Callable[[float, int], Any]) -> Callable[[np.ndarray, int], Alarms]:
-    """A detector that is told the level as `contamination` or `nu`; z-scored, refitted for each."""
-
-    def fit(rows: np.ndarray, seed: int) -> Alarms:
-        def alarms(new: np.ndarray, alpha: float) -> np.ndarray:
-            detector = make_pipeline(StandardScaler(), make(alpha, seed)).fit(rows)
-            return np.asarray(detector.predict(new) == -1)
-
-        return alarms
-
-    return fit
-
-
-def by_pyod(rows: np.ndarray, seed: int) -> Alarms:
-    from pyod.models.iforest import IForest
-
-    def alarms(new: np.ndarray, alpha: float) -> np.ndarray:
-        return np.asarray(
-            IForest(contamination=alpha, random_state=seed).fit(rows).predict(new) == 1
-        )
-
-    return alarms
-
-
-def by_puncc(rows: np.ndarray, seed: int) -> Alarms:
-    from deel.puncc.anomaly_detection import SplitCAD
-    from deel.puncc.api.prediction import BasePredictor
-
-    class Forest(BasePredictor):
-        def predict(self, X: np.ndarray) -> np.ndarray:
-            return -self.model.score_samples(X)
-
-    detector = SplitCAD(Forest(IsolationForest(random_state=seed)), random_state=seed)
-    detector.fit(z=rows, fit_ratio=0.75)
-    return or_nothing(lambda new, alpha: np.asarray(detector.predict(new, alpha=alpha), dtype=bool))
-
-
-METHODS: dict[str, Callable[[np.ndarray, int], Alarms]] = {
-    "rankad, RankAD": by_calibrated(RankAD()),
-    "rankad, RankAD, confidence .95": by_confident,
-    "rankad, Calibrated(IsolationForest)": by_calibrated(Calibrated(IsolationForest())),
-    "puncc, SplitCAD(IsolationForest)": by_puncc,
-    "scikit-learn, IsolationForest(contamination)": by_contamination(
-        lambda alpha, seed: IsolationForest(contamination=alpha, random_state=seed)
-    ),
-    "scikit-learn, OneClassSVM(nu)": by_contamination(lambda alpha, seed: OneClassSVM(nu=alpha)),
-    "scikit-learn, LocalOutlierFactor(contamination)": by_contamination(
-        lambda alpha, seed: LocalOutlierFactor(contamination=alpha, novelty=True)
-    ),
-    "PyOD, IForest(contamination)": by_pyod,
-}
-
-
-def side_by_side(seeds: Sequence[int]) -> str:
+def side_by_side(results: Results) -> str:
     """Realised false alarms: mean over sets and seeds, and the worst set (mean of its seeds)."""
-    needed = {"puncc": "deel", "PyOD": "pyod"}
-    methods = [
-        method
-        for method in METHODS
-        if all(find_spec(package) for name, package in needed.items() if name in method)
+    rows = [
+        [method, *(_worst_told(results.by_set(method, rate)) for rate in FALSE_ALARMS)]
+        for method in results.methods
     ]
-    rates = np.zeros((len(methods), len(ALPHAS), len(SETS), len(seeds)))
-    for s, name in enumerate(SETS):
-        for r, seed in enumerate(seeds):
-            split = load_split(name, seed, n_train=N_TRAIN, n_test=N_TEST)
-            for m, method in enumerate(methods):
-                alarms = METHODS[method](split.train, seed)
-                rates[m, :, s, r] = [alarms(split.nominal, alpha).mean() for alpha in ALPHAS]
-    lines = [
-        "| package, detector | " + " | ".join(f"asked {alpha:g}" for alpha in ALPHAS) + " |",
-        "|---" * (1 + len(ALPHAS)) + "|",
-    ]
-    for method, of_method in zip(methods, rates, strict=True):
-        cells = []
-        for of_level in of_method:
-            by_set = of_level.mean(axis=1)
-            if np.isnan(by_set).all():
-                cells.append("refused")
-                continue
-            worst = int(np.nanargmax(by_set))
-            refused = f"; refused on {SETS[int(np.isnan(by_set).argmax())]}"
-            cells.append(
-                f"{np.nanmean(by_set):.3f} (worst {by_set[worst]:.3f}, {SETS[worst]}"
-                + (refused if np.isnan(by_set).any() else "")
-                + ")"
-            )
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return table(["package, detector", *(f"asked {alpha:g}" for alpha in ALPHAS)], rows)
 
 
-def contamination(seeds: Sequence[int]) -> str:
-    """False alarms and power where a share of the training rows are anomalies."""
-    sets = ("annthyroid", "cover", "magic", "satellite", "shuttle")
-    rates = np.zeros((len(SHARES), len(ALPHAS) + 1, len(sets), len(seeds)))
-    for s, name in enumerate(sets):
-        for r, seed in enumerate(seeds):
-            split = load_split(name, seed, n_train=N_TRAIN, n_test=N_TEST)
-            for c, share in enumerate(SHARES):
-                n_dirty = round(share * N_TRAIN)
-                dirty, clean = split.anomalies[:n_dirty], split.anomalies[round(0.1 * N_TRAIN) :]
-                train = np.concatenate([split.train[n_dirty:], dirty])
-                detector = RankAD(random_state=seed).fit(train)
-                p = detector.p_values(split.nominal)
-                power = (detector.predict(clean, alpha=0.05) == -1).mean()
-                rates[c, :, s, r] = [*((p <= alpha).mean() for alpha in ALPHAS), power]
-    lines = [
-        "| anomalies among the training rows | "
-        + " | ".join(f"false alarms at {alpha:g}" for alpha in ALPHAS)
-        + " | power at .05 |",
-        "|---" * (2 + len(ALPHAS)) + "|",
-    ]
-    for share, of_share in zip(SHARES, rates.mean(axis=(2, 3)), strict=True):
-        lines.append(f"| {share:.0%} | " + " | ".join(f"{rate:.3f}" for rate in of_share) + " |")
-    return "\n".join(lines)
+def _worst_told(by_set: np.ndarray) -> str:
+    is_refused = np.isnan(by_set)
+    if is_refused.all():
+        return "refused"
+    worst = int(np.nanargmax(by_set))
+    refused = f"; refused on {SETS[int(is_refused.argmax())]}" if is_refused.any() else ""
+    return f"{np.nanmean(by_set):.3f} (worst {by_set[worst]:.3f}, {SETS[worst]}{refused})"
+
+
+def contamination(results: Results) -> str:
+    """False alarms and power by the share of anomalies among the training rows."""
+    rows = []
+    for share in SHARES:
+        part = results.only(lambda record, end=f", {share:.0%}": record.set.endswith(end))
+        rates = [part.mean(RANKAD, measure) for measure in (*FALSE_ALARMS, "power")]
+        rows.append([f"{share:.0%}", *(f"{rate:.3f}" for rate in rates)])
+    heads = [f"false alarms at {alpha:g}" for alpha in ALPHAS]
+    return table(["anomalies among the training rows", *heads, "power at .05"], rows)
 
 
 def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
@@ -202,8 +120,6 @@ def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
     Batches of 1,000 scores: 950 nominal, N(0, 1), and 50 anomalies, N(-3.5, 1). The oracle knows
     the nominal law.
     """
-    from scipy.stats import norm
-
     rng = np.random.default_rng(0)
     outcome = {}
     for n in (100, 300, 1_000, 3_000, 10_000, 100_000):
@@ -240,47 +156,35 @@ def drift_delays(n_streams: int = 100, before: int = 1_000, after: int = 2_000) 
 
 
 def discovery_table(outcome: dict[int, np.ndarray]) -> str:
-    lines = [
-        "| reference scores | power | share of false discoveries | the oracle's power |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for n, rates in outcome.items():
         power, false, oracle = rates.mean(axis=0)
-        lines.append(f"| {n:,} | {power:.2f} | {false:.3f} | {oracle:.2f} |")
-    return "\n".join(lines)
+        rows.append([f"{n:,}", f"{power:.2f}", f"{false:.3f}", f"{oracle:.2f}"])
+    heads = ("reference scores", "power", "share of false discoveries", "the oracle's power")
+    return table(heads, rows)
 
 
 def level_table(fdr: float = 0.1) -> str:
     """Levels of online testing after rows without a discovery, and the reference they need."""
-    lengths = (0, 10, 100, 1_000)
-    lines = [
-        "| level at fdr = .1 (reference rows) | "
-        + " | ".join(f"after {n:,} rows" for n in lengths)
-        + " |",
-        "|---" * (1 + len(lengths)) + "|",
-    ]
+    lengths, rows = (0, 10, 100, 1_000), []
     for method in ("lord", "saffron"):
         online, cells, p = OnlineDiscoveries(fdr, method), [], np.tile([0.75, 0.4999], 1_000)
         for before, n in zip((0, *lengths), lengths, strict=False):
             online.test_many(p[before:n])
-            cells.append(f"{online.level:.2g} ({reference_needed(online.level):,})")
-        lines.append(f"| {method} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+            cells.append(f"{online.next_alpha:.2g} ({reference_needed(online.next_alpha):,})")
+        rows.append([method, *cells])
+    heads = [f"after {n:,} rows" for n in lengths]
+    return table(["level at fdr = .1 (reference rows)", *heads], rows)
 
 
 def drift_table(delays: dict[str, list[float]]) -> str:
-    lines = [
-        "| betting | alarms before the shift | median delay, rows | 90% within |",
-        "|---|---|---|---|",
-    ]
+    rows = []
     for betting, found in delays.items():
         true = true_delays(found)
         n_false = len(found) - len(true)
-        median, most = np.quantile(true, [0.5, 0.9], method="higher")
-        lines.append(
-            f"| {betting} | {n_false} of {len(found)} | {_formatted(median)} | {_formatted(most)} |"
-        )
-    return "\n".join(lines)
+        told = [_formatted(delay) for delay in np.quantile(true, [0.5, 0.9], method="higher")]
+        rows.append([betting, f"{n_false} of {len(found)}", *told])
+    return table(["betting", "alarms before the shift", "median delay, rows", "90% within"], rows)
 
 
 def true_delays(found: Sequence[float]) -> np.ndarray:
@@ -384,23 +288,29 @@ def _new_figure() -> tuple[Any, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--pictures", action="store_true", help="draw these, leave the page alone")
     asked = parser.parse_args()
-    seeds = range(asked.seeds)
     warnings.simplefilter("ignore")
     powers, delays = discovery_power(), drift_delays()
     draw_power(powers, IMAGES / "discovery_power.png")
     draw_delays(delays, IMAGES / "drift_delay.png")
     if asked.pictures:
         return
-    tables: dict[str, Callable[[], str]] = {
+
+    def results(experiment: Experiment) -> Results:
+        runs = list(tasks([experiment], asked.seeds))
+        records = kept_runs(runs, FOLDER / "guarantees.json", "guarantees 1", asked.jobs)
+        return Results(records, experiment.name)
+
+    makers: dict[str, Callable[[], str]] = {
         "discoveries": lambda: discovery_table(powers),
         "levels": level_table,
         "drift": lambda: drift_table(delays),
-        "contamination": lambda: contamination(seeds),
-        "side-by-side": lambda: side_by_side(seeds),
+        "contamination": lambda: contamination(results(CONTAMINATION)),
+        "side-by-side": lambda: side_by_side(results(SIDE_BY_SIDE)),
     }
-    for name, make in tables.items():  # each is kept as soon as it is made
+    for name, make in makers.items():  # each is kept as soon as it is made
         PAGE.write_text(with_table(PAGE.read_text(), name, make()))
 
 

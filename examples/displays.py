@@ -12,8 +12,7 @@ import numpy as np
 from matplotlib import style
 from matplotlib.figure import Figure
 
-from rankad import RankAD, datasets
-from rankad import DriftMonitor
+from rankad import DriftMonitor, RankAD, datasets
 from rankad.plots import (
     DriftDisplay,
     ExplanationDisplay,

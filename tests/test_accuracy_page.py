@@ -197,9 +197,8 @@ def test_runs_are_those_of_the_methods_and_sets_that_are_asked_for():
 
 def test_the_laws_set_aside_run_only_when_they_are_named(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(accuracy, "run", lambda tasks, *_: asked.extend(tasks))
+    monkeypatch.setattr(accuracy, "kept_runs", lambda tasks, *_, **__: asked.extend(tasks))
     monkeypatch.setattr(experiments, "set_names", lambda: ["large"])
-    monkeypatch.setattr(accuracy.signal, "signal", lambda *_: None)
     for arguments in ([], ["further", "last"]):
         where = ["--records", str(tmp_path / "records.json")]
         monkeypatch.setattr(sys, "argv", ["accuracy.py", *arguments, *where])

@@ -21,7 +21,7 @@ def report(monkeypatch):
 def test_a_section_is_a_table_of_its_findings(report):
     section = report.Section("Fits", "On two cores.", [report.Finding("1,000 rows", 0.1234, " s")])
     assert report.page("# Speed", [section]) == (
-        "# Speed\n\n## Fits\n\nOn two cores.\n\n|  | measured |\n| --- | --- |\n"
+        "# Speed\n\n## Fits\n\nOn two cores.\n\n|  | measured |\n|---|---|\n"
         "| 1,000 rows | 0.123 s |\n"
     )
 
@@ -34,7 +34,7 @@ def test_what_is_measured_beside_several_has_a_column_for_each(report):
     lines = report.Section("", "", findings).markdown().splitlines()
     assert lines[-4:] == [
         "|  | against A | against B |",
-        "| --- | --- | --- |",
+        "|---|---|---|",
         "| LOF | 2x | 1,234x |",
         "| SVM | 3x |  |",
     ]

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rankad.reproduce.markdown import table
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -40,17 +42,16 @@ class Section:
 
     def markdown(self) -> str:
         """The section as a piece of the page."""
-        return "\n\n".join([f"## {self.title}", self.how, "\n".join(self._table())])
+        return "\n\n".join([f"## {self.title}", self.how, self._table()])
 
-    def _table(self) -> list[str]:
+    def _table(self) -> str:
         """One line for each thing measured, one column for each that it is measured beside."""
         columns = list(dict.fromkeys(finding.against for finding in self.findings))
         lines = list(dict.fromkeys(finding.what for finding in self.findings))
         cells = {(finding.what, finding.against): str(finding) for finding in self.findings}
         heads = ["", *("measured" if column is None else f"against {column}" for column in columns)]
-        rows = [heads, ["---"] * len(heads)]
-        rows += [[line, *(cells.get((line, column), "") for column in columns)] for line in lines]
-        return [f"| {' | '.join(row)} |" for row in rows]
+        rows = [[line, *(cells.get((line, column), "") for column in columns)] for line in lines]
+        return table(heads, rows)
 
 
 def page(head: str, sections: Iterable[Section]) -> str:

@@ -13,8 +13,9 @@ from numpy.testing import assert_array_equal
 
 from rankad import RankAD
 from rankad.options import RankSVM
-from rankad.reproduce.experiment import Task
-from rankad.reproduce.records import Key
+from rankad.reproduce.experiment import Task, tasks
+from rankad.reproduce.records import LEVELS, Key, rate_name
+from rankad.reproduce.results import of_runs
 from rankad.reproduce.runner import measured
 from rankad.statistics import MeanNeighborDistance
 
@@ -24,13 +25,14 @@ ALL_SETS = one_class.set_names() if "RANKAD_DATA" in os.environ else ["(no data)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", false_alarms.SEEDS)
+@pytest.mark.parametrize("seed", range(false_alarms.FALSE_ALARMS_OF_RANKAD.n_runs))
 @pytest.mark.parametrize("name", one_class.LARGE_SETS)
 def test_false_alarms_stay_below_the_beta_binomial_limit(name, seed):
-    outcome = false_alarms.measure(name, seed)
-    n_tests = len(one_class.LARGE_SETS) * len(false_alarms.ALPHAS)
-    for alpha in false_alarms.ALPHAS:
-        assert outcome.count(alpha) <= outcome.limit(alpha, n_tests)
+    key = Key("false alarms", name, "standard", methods.RANKAD, seed)
+    of = measured(Task(key, false_alarms.on_set)).measures
+    for alpha in LEVELS:
+        n_alarms = round(of[rate_name(alpha)] * of["n_nominal"])
+        assert n_alarms <= false_alarms.limit(alpha, of["n_reference"], of["n_nominal"])
 
 
 @pytest.mark.slow
@@ -95,4 +97,5 @@ def test_many_duplicates_are_handled(name):
     ],
 )
 def test_the_comparators_agree_with_checked_figures(method, name, checked):
-    assert abs(comparators.mean_auc(method, name) - checked) <= 0.02
+    records = [measured(task) for task in tasks([comparators.experiment(method, name)])]
+    assert abs(of_runs(records, "auc").mean() - checked) <= 0.02

@@ -5,6 +5,7 @@ Each function of a `Run` gives measures by name; `Run.record` makes the record o
 
 import time
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,7 +17,7 @@ from rankad.metrics import auc, average_precision
 from rankad.reproduce.fitting import Fitted, Method, Score
 from rankad.reproduce.methods import DEFAULT, METHODS
 from rankad.reproduce.protocol import STANDARD, Split
-from rankad.reproduce.records import ALPHAS, FALSE_ALARMS, Key, Record
+from rankad.reproduce.records import ALPHAS, Key, Record, rate_name
 
 #: False-alarm rates at which ROC curves are kept.
 ROC_RATES = np.linspace(0.0, 1.0, 201)
@@ -111,11 +112,11 @@ def ranking(run: Run) -> dict[str, float]:
     }
 
 
-def false_alarms(run: Run) -> dict[str, float]:
-    """Share of the nominal rows that alarm at each of `ALPHAS`."""
+def false_alarms(run: Run, levels: Iterable[float] = ALPHAS) -> dict[str, float]:
+    """Share of the nominal rows that alarm at each level."""
     return {
-        name: float((run.nominal_scores < run.fitted.reference.threshold(alpha)).mean())
-        for name, alpha in zip(FALSE_ALARMS, ALPHAS, strict=True)
+        rate_name(alpha): float((run.nominal_scores < run.fitted.reference.threshold(alpha)).mean())
+        for alpha in levels
     }
 
 

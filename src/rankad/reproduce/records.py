@@ -18,8 +18,14 @@ from rankad.reproduce.errors import RecordsError
 #: Levels at which false alarms are counted.
 ALPHAS = (0.01, 0.05, 0.1)
 
-#: The measures that are the rates of these: the share of the nominal test rows that alarm.
-FALSE_ALARMS = tuple(f"false_alarms_{alpha:g}" for alpha in ALPHAS)
+
+def rate_name(alpha: float) -> str:
+    """What the share of the nominal test rows that alarm at a level is called."""
+    return f"false_alarms_{alpha:g}"
+
+
+#: The rates at `ALPHAS`.
+FALSE_ALARMS = tuple(map(rate_name, ALPHAS))
 
 _FORMAT = 2
 
