@@ -119,7 +119,8 @@ def _draw_level_curves(
         function(grid).reshape(_N_GRID, _N_GRID) for function in (score, law.log_density)
     )
     levels = _thresholds(score(fresh), MASSES)
-    ax.contourf(x, y, learned, [*levels, np.inf], colors=_SHADES).set_rasterized(True)
+    ax.contourf(x, y, learned, [*levels, np.inf], colors=_SHADES, zorder=-1)
+    ax.set_rasterization_zorder(0)  # the filled sets; before 3.11 they could not ask for it
     ax.plot(rows[:, 0], rows[:, 1], ".", color="0.35", markersize=1.2, rasterized=True)
     ax.contour(x, y, learned, levels, colors=[BLUE], linewidths=0.7)
     true_levels = _thresholds(law.log_density(fresh), MASSES)
