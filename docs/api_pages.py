@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import rankad
@@ -132,9 +133,39 @@ def _module_page(module: str) -> str:
         (f":py:obj:`{label} <{name.path}>`", _summary(name.doc)) for label, name in names.items()
     ]
     own = [name.path for name in names.values() if name.path.rpartition(".")[0] == module]
-    return "\n".join(
-        [_title(module), f".. automodule:: {module}", "", _table(rows), _hidden_toctree(own)]
+    parts = [_title(module), f".. automodule:: {module}", ""]
+    if rows:
+        parts += [_table(rows), _hidden_toctree(own)]
+    for stage in _stages(module):
+        rows = [(f"``{label}``", _summary(doc)) for label, doc in _names_of_stage(stage)]
+        parts += [f".. rubric:: {module}.{stage.__name__.rpartition('.')[2]}", ""]
+        parts += [_summary(inspect.getdoc(stage) or ""), "", _table(rows)]
+    return "\n".join(parts)
+
+
+def _stages(module: str) -> list[ModuleType]:
+    """Modules that a module exports and that have no page of their own."""
+    exported = (getattr(import_module(module), name) for name in import_module(module).__all__)
+    return [
+        value
+        for value in exported
+        if inspect.ismodule(value) and value.__name__ not in public_modules()
+    ]
+
+
+def _names_of_stage(stage: ModuleType) -> list[tuple[str, str]]:
+    """Classes and functions that a stage offers, with their docstrings."""
+    offered = (
+        (label, value)
+        for label, value in sorted(vars(stage).items(), key=lambda item: item[0].lower())
+        if not label.startswith("_") and (inspect.isclass(value) or inspect.isfunction(value))
     )
+    room = stage.__name__
+    return [
+        (label, inspect.getdoc(value) or "")
+        for label, value in offered
+        if value.__module__ == room or value.__module__.startswith(f"{room}.")
+    ]
 
 
 def _object_page(name: Name) -> str:

@@ -40,6 +40,14 @@ def test_every_public_name_is_listed_and_has_a_page(pages, module):
         assert name.doc
 
 
+def test_the_stages_are_listed_with_their_names(pages):
+    page = pages["rankad.experimental"]
+    for stage in ("kernels", "preferences", "ranker", "solvers", "tuning"):
+        assert f"rubric:: rankad.experimental.{stage}" in page
+    for name in ("KernelExpansion", "minimize", "fit_ranker", "rule_sigma"):
+        assert f"``{name}``" in page
+
+
 def test_no_object_has_two_pages_and_no_two_pages_one_file():
     names = api_pages.all_names()
     documented = Counter(id(name.object) for name in names.values() if name.kind != "data")

@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 from rankad import RankAD
 from rankad.options import RankSVM
 from rankad.reproduce.experiment import Task, tasks
-from rankad.reproduce.records import LEVELS, Key, rate_name
+from rankad.reproduce.records import ALPHAS, Key, rate_name
 from rankad.reproduce.results import of_runs
 from rankad.reproduce.runner import measured
 from rankad.statistics import MeanNeighborDistance
@@ -30,7 +30,7 @@ ALL_SETS = one_class.set_names() if "RANKAD_DATA" in os.environ else ["(no data)
 def test_false_alarms_stay_below_the_beta_binomial_limit(name, seed):
     key = Key("false alarms", name, "standard", methods.RANKAD, seed)
     of = measured(Task(key, false_alarms.on_set)).measures
-    for alpha in LEVELS:
+    for alpha in ALPHAS:
         n_alarms = round(of[rate_name(alpha)] * of["n_nominal"])
         assert n_alarms <= false_alarms.limit(alpha, of["n_reference"], of["n_nominal"])
 
