@@ -89,7 +89,7 @@ def side_by_side(results: Results) -> str:
         [method, *(_worst_told(results.by_set(method, rate)) for rate in FALSE_ALARMS)]
         for method in results.methods
     ]
-    return table(["package, detector", *(f"asked {alpha:g}" for alpha in ALPHAS)], rows)
+    return table(["package, detector", *(f"alpha = {alpha:g}" for alpha in ALPHAS)], rows)
 
 
 def _worst_told(by_set: np.ndarray) -> str:
@@ -109,7 +109,7 @@ def contamination(results: Results) -> str:
         rates = [part.mean(RANKAD, measure) for measure in (*FALSE_ALARMS, "power")]
         rows.append([f"{share:.0%}", *(f"{rate:.3f}" for rate in rates)])
     heads = [f"false alarms at {alpha:g}" for alpha in ALPHAS]
-    return table(["anomalies among the training rows", *heads, "power at .05"], rows)
+    return table(["anomalies among the training rows", *heads, "power at 0.05"], rows)
 
 
 def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
@@ -174,7 +174,7 @@ def level_table(fdr: float = 0.1) -> str:
             cells.append(f"{online.next_alpha:.2g} ({reference_needed(online.next_alpha):,})")
         rows.append([method, *cells])
     heads = [f"after {n:,} rows" for n in lengths]
-    return table(["level at fdr = .1 (reference rows)", *heads], rows)
+    return table(["next alpha at fdr = .1 (reference scores)", *heads], rows)
 
 
 def drift_table(delays: dict[str, list[float]]) -> str:

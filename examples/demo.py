@@ -1,8 +1,8 @@
-"""RankAD on real data that scikit-learn bundles: breast cancer, benign tumors as nominal.
+"""RankAD on real data that scikit-learn includes: breast cancer, benign tumors as nominal.
 
     python examples/demo.py [--picture FILE] [--check]
 
-``--check`` turns what is printed into assertions. The picture needs matplotlib.
+``--check`` fails if the results are not good. The picture needs matplotlib.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from rankad import RankAD
 
 ALPHAS = (0.02, 0.05, 0.1)
 
-#: Splits of the rows over which false alarms are averaged.
+#: Random splits of the rows. The printed false alarms are means over them.
 N_SPLITS = 200
 
 
 def load(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two thirds of the benign rows to train on, the others, and all malignant rows to test."""
+    """Two thirds of the benign rows to train. The other benign and all malignant rows to test."""
     X, y = load_breast_cancer(return_X_y=True)
     benign, malignant = X[y == 1], X[y == 0]
     benign = benign[np.random.default_rng(seed).permutation(len(benign))]
@@ -37,7 +37,7 @@ def load(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def microseconds_per_point(score: Callable[[np.ndarray], object], rows: np.ndarray) -> float:
-    """Time to score one row of a batch, median of 5."""
+    """Time to score one row of a batch: median of 5."""
     batch = np.tile(rows, (20, 1))
     score(batch[:2])
     times = []
@@ -49,14 +49,14 @@ def microseconds_per_point(score: Callable[[np.ndarray], object], rows: np.ndarr
 
 
 def false_alarm_counts(detector: RankAD, n_rows: int, alpha: float) -> Any:
-    """How many of the nominal rows alarm, over the draw of the reference and of the rows."""
+    """Law of the number of nominal rows that alarm, over the draw of the reference and the rows."""
     n = detector.reference_.size
     j = int(alpha * (n + 1) + 1e-9)
     return betabinom(n_rows, j, n + 1 - j)
 
 
 def mean_false_alarms(n_splits: int) -> np.ndarray:
-    """False alarms at each level, over random splits of the benign rows: what is promised."""
+    """Mean false-alarm rate at each alpha over random splits: at most alpha is promised."""
     rates = []
     for seed in range(1, n_splits + 1):
         train, benign, _ = load(seed)
@@ -66,7 +66,7 @@ def mean_false_alarms(n_splits: int) -> np.ndarray:
 
 
 def draw(detector: RankAD, benign: np.ndarray, malignant: np.ndarray, path: str) -> None:
-    """p-values of benign and malignant rows, with the alarms at 5%."""
+    """Draw the p-values of benign and malignant rows, with the alarms at 5%."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -88,7 +88,7 @@ def draw(detector: RankAD, benign: np.ndarray, malignant: np.ndarray, path: str)
     dots.text(0.96 * edge, 1.42, "alarm at 5%", ha="right", fontsize=9)
     dots.set(xscale="log", xlim=(0.005, 1.1), ylim=(-0.5, 1.6), xlabel="p-value")
     dots.set(yticks=[0, 1], yticklabels=["benign\n(new)", "malignant"])
-    dots.set_title("Every point gets a p-value", fontsize=11)
+    dots.set_title("Every row gets a p-value", fontsize=11)
     alphas = np.linspace(0.0, 0.3, 1000)
     for rows, label, color in [
         (malignant, "malignant caught", "C3"),
@@ -96,12 +96,12 @@ def draw(detector: RankAD, benign: np.ndarray, malignant: np.ndarray, path: str)
     ]:
         p = detector.p_values(rows)
         curve.plot(alphas, [(p <= alpha).mean() for alpha in alphas], color=color, label=label)
-    curve.plot(alphas, alphas, "k--", lw=1, label="false alarms asked")
+    curve.plot(alphas, alphas, "k--", lw=1, label="asked for")
     figure.suptitle(
         f"Breast cancer: trained on benign rows, {detector.reference_.size} of them as reference"
     )
-    curve.set(xlabel="level asked", ylabel="share that alarms", ylim=(0, 1.02), xlim=(0, 0.3))
-    curve.set_title("Any level, without refitting", fontsize=11)
+    curve.set(xlabel="alpha", ylabel="share of rows that alarm", ylim=(0, 1.02), xlim=(0, 0.3))
+    curve.set_title("Any alpha, without a new fit", fontsize=11)
     curve.legend(loc="center right", fontsize=9)
     curve.grid(alpha=0.3)
     figure.tight_layout()
@@ -109,7 +109,7 @@ def draw(detector: RankAD, benign: np.ndarray, malignant: np.ndarray, path: str)
 
 
 def main() -> None:
-    """Fit, measure, print; draw and check where asked."""
+    """Fit, measure and print. Draw and check if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", help="draw the p-values to this file")
     parser.add_argument("--check", action="store_true", help="fail unless the results are good")
@@ -120,11 +120,11 @@ def main() -> None:
     is_benign = np.arange(len(test)) < len(benign)
     detector = RankAD(random_state=0).fit(train)
     auc = roc_auc_score(is_benign, detector.score_samples(test))
-    print(f"trained on {len(train)} benign rows ({detector.reference_.size} of them calibrate)")
+    print(f"trained on {len(train)} benign rows, {detector.reference_.size} of them as reference")
     print(f"tested on {len(benign)} other benign and {len(malignant)} malignant rows\n")
     print(f"AUC {auc:.3f}, {detector.expansion_.n_centers} kernel centers\n")
     print(
-        f"level asked   false alarms seen (95% range)  mean of {N_SPLITS} splits   malignant caught"
+        f"      alpha   false alarms seen (95% range)  mean of {N_SPLITS} splits   malignant caught"
     )
     mean_rates = mean_false_alarms(N_SPLITS)
     for alpha, mean_rate in zip(ALPHAS, mean_rates, strict=True):
@@ -138,8 +138,8 @@ def main() -> None:
             assert alarms[is_benign].sum() <= counts.ppf(0.9999)
 
     print(
-        f"(the range is where one detector's alarms fall in 95% of cases with "
-        f"{detector.reference_.size} reference rows; more rows narrow it)"
+        f"(95% range: for one detector with {detector.reference_.size} reference scores; "
+        "more scores make it narrower)"
     )
     peers = {
         "RankAD": detector.score_samples,
@@ -153,7 +153,7 @@ def main() -> None:
         peer_auc = roc_auc_score(is_benign, score(test))
         print(f"{name:16} {peer_auc:5.3f}   {microseconds_per_point(score, test):22.1f}")
 
-    print("(one split of one small set; over 26 sets: docs/accuracy.md)")
+    print("(one split of one small set; docs/accuracy.md has 26 sets)")
 
     if arguments.check:
         assert auc > 0.9

@@ -1,8 +1,8 @@
-"""The displays of rankad.plots: five of the default detector, and the search for C and sigma.
+"""The six displays of rankad.plots: five of the default detector, one of a search for C and sigma.
 
     python examples/displays.py [FILE]
 
-Draws to docs/images/displays.png, or the file given. Needs matplotlib.
+Draws to docs/images/displays.png, or to FILE. Needs matplotlib.
 """
 
 import sys

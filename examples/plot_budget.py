@@ -2,15 +2,15 @@
 A budget of alarms, and a batch with few false ones
 ===================================================
 
-Somebody must look at each alarm. This example starts from what that person can handle, and finds
-the level. Then it selects rows from a batch so that few of those selected are false.
+A person must look at each alarm. This example starts from the number of alarms that this person can
+handle, and finds alpha. Then it selects rows from a batch so that few of them are false.
 """
 
 # %%
 # How many alarms a day?
 # ----------------------
-# A service sees 2,000 rows a day. Ten false alarms a day are acceptable. The level follows, and so
-# does the range in which the count of a day will lie.
+# A service sees 2,000 rows a day. Ten false alarms a day are acceptable. From this follow alpha and
+# the range of the number of false alarms in a day.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,15 +23,15 @@ det = RankAD(random_state=0).fit(nominal)
 
 alpha = det.alpha_for(events_per_day=2_000, alarms_per_day=10)
 expected = det.false_alarms_per_day(2_000, alpha)
-print(f"level {alpha:.3f}: {expected.mean:.1f} false alarms a day on average")
+print(f"alpha = {alpha:.3f}: {expected.mean:.1f} false alarms a day on average")
 print(f"95% of days have {expected.low} to {expected.high}")
 
 # %%
 # Does it hold? Thirty days of nominal rows
 # -----------------------------------------
-# ``audit`` counts the alarms among fresh nominal rows, and compares the count with the level. This
-# detector alarms on fewer rows than the budget allows: the rate of one detector scatters about the
-# level, and all its days share one reference.
+# ``audit`` counts the alarms among new nominal rows and compares the count with alpha. This
+# detector alarms on fewer rows than the budget allows. The rate of one detector scatters around
+# alpha, and all its days share one reference.
 
 days = rng.standard_t(df=5, size=(30, 2_000, 4))
 counts = [int(np.sum(det.predict(day, alpha=alpha) == -1)) for day in days]
@@ -41,8 +41,8 @@ print(f"{audit.n_alarms} alarms among {audit.n_rows:,} rows: {audit.verdict}")
 # %%
 # A batch with few false discoveries
 # ----------------------------------
-# A fixed level alarms at a fixed share of the nominal rows. ``select`` looks at the whole batch
-# instead: of the rows that it selects, at most the share ``fdr`` is false, on average over batches.
+# A fixed alpha alarms at a fixed share of the nominal rows. ``select`` uses the whole batch
+# instead. On average over batches, at most the share ``fdr`` of the selected rows is false.
 
 n_anomalies = 60
 batch = rng.standard_t(df=5, size=(2_000, 4))
@@ -63,7 +63,9 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained"
 left.bar(np.arange(1, 31), counts, color="#0072B2")
 left.axhspan(expected.low, expected.high, color="0.9", zorder=0, label="95% of days")
 left.axhline(10, color="k", linestyle="--", label="budget")
-left.set(xlabel="day", ylabel="false alarms", title=f"2,000 nominal rows a day, level {alpha:.1%}")
+left.set(
+    xlabel="day", ylabel="false alarms", title=f"2,000 nominal rows a day, alpha = {alpha:.1%}"
+)
 left.legend()
 asked = np.array(list(shares))
 false_shares, powers = np.array(list(shares.values())).T

@@ -2,15 +2,15 @@
 A stream that drifts
 ====================
 
-The promise of a detector holds while nominal rows stay as they were. ``DriftMonitor`` watches the
-scores of a stream. It alarms when they change, and the chance that it ever alarms without a change
-is at most 1%.
+The promise of a detector holds while nominal rows do not change. ``DriftMonitor`` watches the
+scores of a stream and alarms when they change. Without a change, the probability of an alarm at any
+time is at most 1%.
 """
 
 # %%
 # A detector and a stream
 # -----------------------
-# Three sensors are nominal for 1,500 rows. Then the first one slowly goes wrong.
+# Three sensors are nominal for 1,500 rows. Then the first one slowly drifts.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ stream[n_before:, 0] += np.linspace(0.0, 3.0, n_after)
 # %%
 # The monitor
 # -----------
-# It takes scores one at a time or many at once. ``history_size`` keeps its evidence for a picture.
+# It takes one score or many at once. ``history_size`` keeps its evidence for a picture.
 
 monitor = DriftMonitor(det, history_size=len(stream), random_state=0)
 monitor.update_many(det.score_samples(stream))
@@ -38,17 +38,17 @@ print(f"the drift began after row {n_before}, the alarm came at row {monitor.ala
 # %%
 # What the drift does to the alarms
 # ---------------------------------
-# The rows of the stream are still called nominal here: each alarm is false. The rate follows the
-# level before the drift, and leaves it after.
+# We still call all rows of the stream nominal, so each alarm is false. Before the drift the rate is
+# near alpha. After it, the rate rises above alpha.
 
 alarms = det.predict(stream, alpha=0.05) == -1
 window = 250
 rate = np.convolve(alarms, np.full(window, 1 / window), mode="valid")
 
 # %%
-# The remedy is new nominal rows, if the new state is accepted as nominal. ``calibrate`` with
-# ``replace=True`` makes them the reference, without a new fit. Half of the rows calibrate here, the
-# others count the alarms.
+# If the new state is nominal, the remedy is new nominal rows. ``calibrate`` with ``replace=True``
+# makes them the reference, without a new fit. Here half of the rows calibrate, and the other half
+# counts the alarms.
 
 settled = rng.normal(size=(2_000, 3)) + (3.0, 0.0, 0.0)
 print(f"before: {np.mean(det.predict(settled[1_000:], alpha=0.05) == -1):.1%} alarms at 5%")
@@ -61,7 +61,7 @@ print(f"after:  {np.mean(det.predict(settled[1_000:], alpha=0.05) == -1):.1%} al
 
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
 top.plot(np.arange(window, len(stream) + 1), rate, color="#0072B2")
-top.axhline(0.05, color="k", linestyle="--", linewidth=1, label="level asked for")
+top.axhline(0.05, color="k", linestyle="--", linewidth=1, label="alpha")
 top.set(ylabel=f"alarms in {window} rows")
 DriftDisplay.from_monitor(monitor, ax=bottom)
 for ax in (top, bottom):

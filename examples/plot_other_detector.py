@@ -2,9 +2,9 @@
 Another detector with a false-alarm rate
 ========================================
 
-An isolation forest asks for a ``contamination``: the share of its *training* rows that alarm. Of
-new nominal rows more may alarm. ``Calibrated`` gives the same forest p-values, and with them a
-false-alarm rate of new rows.
+An isolation forest needs a ``contamination``: the share of its *training* rows that alarm. A larger
+share of new nominal rows may alarm. ``Calibrated`` gives the same forest p-values, and so a
+false-alarm rate on new rows.
 """
 
 # %%
@@ -26,7 +26,7 @@ train, fresh = train_test_split(nominal, test_size=0.5, random_state=0)
 print(f"{len(train)} rows train, {len(fresh)} nominal ones and {len(anomalies)} anomalies are new")
 
 # %%
-# One forest, any level
+# One forest, any alpha
 # ---------------------
 # ``Calibrated`` takes any detector of scikit-learn or PyOD that can score a row by itself. It has
 # the methods of ``RankAD``.
@@ -35,36 +35,36 @@ det = Calibrated(IsolationForest(random_state=0), random_state=0).fit(train)
 for alpha in (0.05, 0.1, 0.2):
     false = np.mean(det.predict(fresh, alpha=alpha) == -1)
     caught = np.mean(det.predict(anomalies, alpha=alpha) == -1)
-    print(f"level {alpha:4.0%}: {false:5.1%} false alarms, {caught:5.1%} of the anomalies caught")
+    print(f"alpha {alpha:4.0%}: {false:5.1%} false alarms, {caught:5.1%} of the anomalies caught")
 
 # %%
-# Contamination against a level
-# -----------------------------
-# The same comparison over ten splits. Each value of ``contamination`` needs a forest of its own.
+# Contamination against alpha
+# ---------------------------
+# Both over ten splits. Each value of ``contamination`` needs its own forest.
 
-levels = np.array([0.02, 0.05, 0.1, 0.15, 0.2])
+alphas = np.array([0.02, 0.05, 0.1, 0.15, 0.2])
 seen = {"contamination": [], "Calibrated": []}
 for seed in range(10):
     train, fresh = train_test_split(nominal, test_size=0.5, random_state=seed)
     det = Calibrated(IsolationForest(n_estimators=50, random_state=0), random_state=seed).fit(train)
-    seen["Calibrated"].append([np.mean(det.predict(fresh, alpha) == -1) for alpha in levels])
+    seen["Calibrated"].append([np.mean(det.predict(fresh, alpha) == -1) for alpha in alphas])
     forests = [
-        IsolationForest(n_estimators=50, contamination=level, random_state=0).fit(train)
-        for level in levels
+        IsolationForest(n_estimators=50, contamination=alpha, random_state=0).fit(train)
+        for alpha in alphas
     ]
     seen["contamination"].append([np.mean(forest.predict(fresh) == -1) for forest in forests])
 
 # %%
 # The picture
 # -----------
-# Bars are standard deviations over the splits. One calibrated detector scatters about the level,
-# the less the more rows are its reference. The mean keeps to it.
+# The bars are standard deviations over the splits. The rate of one calibrated detector scatters
+# around alpha. More reference scores make the scatter smaller. The mean rate is near alpha.
 
 figure, ax = plt.subplots(figsize=(6.5, 4.5), layout="constrained")
 colors = ("#D55E00", "#0072B2")
 for shift, color, (name, rates) in zip((-0.001, 0.001), colors, seen.items(), strict=True):
     mean, deviation = np.mean(rates, axis=0), np.std(rates, axis=0)
-    ax.errorbar(levels + shift, mean, deviation, fmt="o-", color=color, capsize=3, label=name)
+    ax.errorbar(alphas + shift, mean, deviation, fmt="o-", color=color, capsize=3, label=name)
 ax.plot([0, 0.21], [0, 0.21], "k--", linewidth=1, label="as asked for")
 ax.set(xlabel="share asked for", ylabel="new nominal rows that alarm", xlim=(0, 0.21), ylim=0)
 ax.legend()

@@ -2,16 +2,16 @@
 The paper's detector and its remedies
 =====================================
 
-Figure 1 of *A Rank-SVM Approach to Anomaly Detection*, in two panels: what the paper's own
-algorithm learns from two round clouds, and what the default learns. ``RankAD.as_published()`` is
-the paper to the letter.
+Figure 1 of *A Rank-SVM Approach to Anomaly Detection* in two panels: what the paper's own algorithm
+learns from two round clouds, and what the default learns. ``RankAD.as_published()`` is the paper's
+algorithm, unchanged.
 """
 
 # %%
 # Data and detectors
 # ------------------
-# The law is known, so its true level sets can be drawn. The published algorithm has C and sigma of
-# the figure; it would search for them by cross-validation otherwise.
+# The law is known, so we can draw its true level sets. The published algorithm gets C and sigma of
+# the figure. By default it chooses them by cross-validation.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -26,9 +26,9 @@ default = RankAD(random_state=0).fit(data.X)
 # %%
 # Far points
 # ----------
-# Far from all rows every kernel is zero: the published ranker has the same score everywhere there.
-# Some training rows score less than that. So a fine level does not alarm, however far a point is.
-# The default is anchored: it learns that infinity is less nominal than each row.
+# Far from all rows every kernel is zero, so the published ranker has the same score everywhere
+# there. Some training rows score lower. So far points do not alarm at a small alpha. The default
+# has an anchor: it learns that infinity is less nominal than each row.
 
 far = np.array([[40.0, 40.0], [-1e6, 0.0]])
 for name, det in (("published", published), ("default", default)):
@@ -38,8 +38,8 @@ for name, det in (("published", published), ("default", default)):
 # %%
 # Level sets
 # ----------
-# Curves that hold 50, 75, 90 and 97% of the law: the true ones gray, those learned blue. The
-# published curves run off to where no data are.
+# The curves contain 50, 75, 90 and 97% of the law. The true curves are gray, the learned ones blue.
+# The published curves extend to regions without data.
 
 fresh = law.sample(20_000, random_state=1)
 masses = (0.5, 0.75, 0.9, 0.97)
@@ -48,7 +48,7 @@ grid = np.column_stack([x.ravel(), y.ravel()])
 
 
 def draw_level_sets(ax, score, **style):
-    """Draw where the score passes what 97% to 50% of fresh nominal rows exceed."""
+    """Draw the level sets of the score that hold 97% to 50% of new nominal rows."""
     levels = np.quantile(score(fresh), 1 - np.array(masses[::-1]))
     ax.contour(x, y, score(grid).reshape(x.shape), levels=levels, **style)
 

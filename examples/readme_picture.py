@@ -1,9 +1,10 @@
-"""The picture at the top of README.md: one fit, any level, and as many false alarms as asked for.
+"""The picture at the top of README.md: one fit for any alpha, and the false alarms it makes.
 
     python examples/readme_picture.py [FILE]
 
-Draws to docs/images/readme.png, or the file given, in a minute; the same picture every time. Needs
-matplotlib. Left: a law in the plane. Right: the handwritten digits that scikit-learn bundles.
+Draws to docs/images/readme.png, or to FILE, in a minute. It draws the same picture every time.
+Needs matplotlib. Left: a law in the plane. Right: the handwritten digits that scikit-learn
+includes.
 """
 
 import sys
@@ -27,18 +28,18 @@ from rankad.plots._style import BLACK, BLUE, DEFAULT, ONE_CLASS, PICTURE, PUBLIS
 
 PICTURE_FILE = Path(__file__).parents[1] / "docs" / "images" / "readme.png"
 
-#: Levels whose alarm regions are drawn, and those at which false alarms are counted.
+#: The alphas whose alarm regions are drawn, and those at which false alarms are counted.
 REGIONS = (0.01, 0.05, 0.1)
 ALPHAS = np.geomspace(0.01, 0.3, 16)
 
-#: Splits of the digits, and the rows of each that are trained on: the others are fresh.
+#: Splits of the digits, and the training rows of each. The other rows are new.
 N_SPLITS, N_TRAIN = 20, 1_200
 
-#: Where rows alarm: at 1% already, at 5%, at 10% only.
+#: Colors of the regions where rows alarm at 1%, at 5% and at 10%.
 _SHADES = ("#EDA587", "#F6C9B3", "#FCE8DD")
 _WINDOW = ((-3.6, 3.6), (-2.4, 1.8))
 
-#: Rows whose p-values are written beside them, and on which side.
+#: Rows that are drawn with their p-values, and the side of the p-value.
 _NEW_ROWS = (
     ((-1.45, 0.75), "right"),
     ((0.0, 0.12), "left"),
@@ -47,7 +48,7 @@ _NEW_ROWS = (
 
 
 def main() -> None:
-    """Fit once and look at three levels; fit to many splits and count false alarms at many."""
+    """Draw one fit at three alphas, and count false alarms over many splits and alphas."""
     style.use(("default", PICTURE))
     figure = Figure(figsize=(1600 / 150, 560 / 150), layout="constrained")
     plane, rates = figure.subplots(1, 2)
@@ -68,7 +69,7 @@ def nominal_rows(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def draw_regions(ax: Axes, detector: RankAD, rows: np.ndarray) -> None:
-    """Where a new row alarms at each level, over the rows that were trained on."""
+    """Draw the regions where a new row alarms at each alpha, with the training rows."""
     corners = np.array(_WINDOW).T
     sets = LevelSetDisplay.from_estimator(
         detector, corners, alphas=REGIONS, grid=300, margin=0.0, ax=Figure().subplots()
@@ -112,7 +113,7 @@ def draw_regions(ax: Axes, detector: RankAD, rows: np.ndarray) -> None:
 
 
 def false_alarms(n_splits: int) -> dict[str, np.ndarray]:
-    """Rates on fresh rows of the digits at each level, a row for each split."""
+    """False-alarm rates on new digits: a row for each split, a column for each alpha."""
     digits = load_digits().data
     seen: dict[str, list[list[float]]] = {}
     for seed in range(n_splits):
@@ -129,7 +130,7 @@ def false_alarms(n_splits: int) -> dict[str, np.ndarray]:
 
 
 def draw_rates(ax: Axes, seen: dict[str, np.ndarray]) -> None:
-    """Mean false alarms over the splits, with two standard errors, and the diagonal."""
+    """Draw the mean false-alarm rates over the splits, with two standard errors."""
     ax.plot(
         *(ALPHAS, ALPHAS),
         color=BLACK,

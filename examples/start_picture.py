@@ -1,4 +1,4 @@
-"""The picture of the site's first page: where rows alarm, and how many nominal ones do.
+"""The picture of the site's first page: where rows alarm, and how many nominal rows alarm.
 
     python examples/start_picture.py
 
@@ -16,7 +16,7 @@ PICTURE = Path(__file__).parents[1] / "docs" / "images" / "start.png"
 
 
 def main() -> None:
-    """Fit on rows of a known law, draw the levels and what they give on new rows."""
+    """Fit on rows of a known law, and draw the alarm regions and the false alarms on new rows."""
     rows = datasets.two_gaussians(14_000, random_state=0).X
     train, fresh = rows[:4_000], rows[4_000:]
     detector = RankAD(random_state=0).fit(train)
