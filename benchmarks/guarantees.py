@@ -26,9 +26,9 @@ from rankad.calibration import (
     HeldOutScores,
     OnlineDiscoveries,
     benjamini_hochberg,
-    rate_interval,
     reference_needed,
 )
+from rankad.calibration.bounds import rate_interval
 from rankad.monitoring import DriftMonitor
 from rankad.plots._style import BLACK, DEFAULT, ONE_CLASS, PICTURE, PUBLISHED, RED, save_png
 from rankad.reproduce.experiment import Experiment, tasks

@@ -109,7 +109,7 @@ def draw_regions(ax: Axes, detector: RankAD, rows: np.ndarray) -> None:
     )
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
-    ax.set_title("One fit, any level", loc="left", fontweight="bold")
+    ax.set_title("One fit, any alpha", loc="left", fontweight="bold")
 
 
 def false_alarms(n_splits: int) -> dict[str, np.ndarray]:
@@ -140,8 +140,8 @@ def draw_rates(ax: Axes, seen: dict[str, np.ndarray]) -> None:
         label="as asked",
     )
     looks = {
-        "split": (DEFAULT, "RankAD (default), one fit for all levels"),
-        "svm": (ONE_CLASS, "OneClassSVM(nu), a fit for each level"),
+        "split": (DEFAULT, "RankAD (default), one fit for every alpha"),
+        "svm": (ONE_CLASS, "OneClassSVM(nu), a fit for each alpha"),
         "train": (PUBLISHED, "same ranker, the paper's training ranks"),
     }
     for name, (look, label) in looks.items():

@@ -21,7 +21,7 @@ WHEEL = [
     "rankad-0.1.0.dist-info/RECORD",
     "rankad-0.1.0.dist-info/licenses/LICENSE",
 ]
-SDIST = [*release_check._SDIST_NEEDS, "docs/images/start.png", "examples/plot_table.py"]
+SDIST = [*release_check._SDIST_NEEDS, "docs/images/readme.png", "examples/plot_table.py"]
 
 
 def read_workflow(path):
