@@ -110,7 +110,7 @@ def test_text_is_refused():
 @FRAMES
 def test_text_columns_of_a_frame_are_named(frame):
     X = frame(np.array([["a", "1"], ["b", "2"]], dtype=object), ["city", "size"])
-    with pytest.raises(ValueError, match=r"Columns \['city'\] are not numeric; encode or drop"):
+    with pytest.raises(ValueError, match=r"Columns \['city'\] are not numeric. Encode or drop"):
         fitted(X)
 
 

@@ -351,7 +351,9 @@ def test_float32_is_used_where_it_moves_no_p_value(nominal, new):
 
 def test_a_model_that_cancels_stays_in_float64(nominal, new):
     params = {"sigma": 100.0, "C": 1000.0, "random_state": 0}
-    with pytest.warns(UserWarning, match="Scoring stays in float64: float32 would change p-values"):
+    with pytest.warns(
+        UserWarning, match="Scoring stays in float64, because float32 would change p-values"
+    ):
         careful = RankAD(ranker=RankSVM(dtype="float32"), **params).fit(nominal)
     assert careful.expansion_.centers.dtype == np.float64
     assert_array_equal(careful.p_values(new), RankAD(**params).fit(nominal).p_values(new))
@@ -453,7 +455,7 @@ def test_a_statistic_class_is_refused(nominal):
 def test_a_nan_score_is_never_nominal(detector, new, monkeypatch):
     monkeypatch.setattr(detector, "_model", lambda rows, n_jobs: np.full(len(rows), np.nan))
     for method in (detector.predict, detector.decision_function, detector.p_values):
-        with pytest.raises(ValueError, match="no score for row 0: it came out as NaN"):
+        with pytest.raises(ValueError, match="The score of row 0 is NaN"):
             method(new)
 
 

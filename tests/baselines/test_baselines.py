@@ -145,7 +145,7 @@ def test_scores_that_depend_on_the_batch_are_taken_row_by_row(nominal, new):
 
 
 def test_a_detector_that_cannot_score_new_rows_is_refused(nominal):
-    with pytest.raises(TypeError, match="LocalOutlierFactor can with novelty=True"):
+    with pytest.raises(TypeError, match="LocalOutlierFactor scores new rows with novelty"):
         Calibrated(LocalOutlierFactor()).fit(nominal)
 
 
@@ -203,7 +203,7 @@ def test_what_cannot_score_a_row_by_itself_is_refused_by_name(inner, nominal):
 
 
 def test_what_decides_without_a_convention_is_refused(nominal):
-    with pytest.raises(TypeError, match="LinearSVC is no scikit-learn or PyOD detector"):
+    with pytest.raises(TypeError, match="LinearSVC cannot be calibrated: it is not a scikit"):
         Calibrated(_FittedWithLabels()).fit(nominal)
 
 
