@@ -76,9 +76,9 @@ def test_one_row_is_refused():
 
 
 def test_no_rows_left_to_train_on_is_refused(rng):
-    with pytest.raises(ValueError, match=r"calibration_size=0.25 leaves 1 of 2 samples to train"):
+    with pytest.raises(ValueError, match=r"calibration_size=0.25 leaves 1 of 2 rows to train"):
         fitted(rng.normal(size=(2, 3)))
-    with pytest.raises(ValueError, match="calibration_size=99 leaves 0 of 50 samples"):
+    with pytest.raises(ValueError, match="calibration_size=99 leaves 0 of 50 rows"):
         fitted(rng.normal(size=(50, 3)), calibration_size=99)
 
 

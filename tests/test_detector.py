@@ -84,7 +84,9 @@ def test_alpha_can_be_set_after_fitting(detector, new):
 
 
 def test_an_explicit_alpha_too_fine_is_refused_with_the_smallest(detector, new):
-    with pytest.raises(UnresolvableAlphaError, match=r"smallest possible alpha is 0\.01639.*999"):
+    with pytest.raises(
+        UnresolvableAlphaError, match=r"smallest alpha that can alarm is 0\.0164\. .*999"
+    ):
         detector.predict(new, alpha=0.001)
 
 

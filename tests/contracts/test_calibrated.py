@@ -65,7 +65,7 @@ def test_a_level_too_fine_is_refused_where_nothing_is_that_small(detector, new):
     if detector.reference_.smallest_alpha == 0.0:
         assert_array_equal(detector.predict(new, alpha=1e-9) == -1, detector.p_values(new) == 0.0)
         return
-    with pytest.raises(UnresolvableAlphaError, match="smallest possible alpha"):
+    with pytest.raises(UnresolvableAlphaError, match="The smallest alpha that can alarm is"):
         detector.predict(new, alpha=1e-9)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankad._typing import FloatArray
 from rankad.calibration import ReferenceScores
-from rankad.calibration.betting import BETTINGS, Betting, betting_named
+from rankad.calibration.betting import BETTINGS, Betting, betting_strategy
 from rankad.calibration.online_p_values import OnlinePValues, checked_stream
 
 #: Of saved states: one that a later rankad writes may hold more.
@@ -79,7 +79,7 @@ class DriftMonitor:
             raise ValueError(f"alpha must be between 0 and 1, exclusive; got {alpha}.")
         self.alpha, self.n_seen = float(alpha), 0
         self.alarmed_at: int | None = None
-        self._betting = betting_named(betting)
+        self._betting = betting_strategy(betting)
         self._bets = self._betting.start()
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -116,7 +116,7 @@ class DriftMonitor:
     def update_many(self, scores: ArrayLike) -> bool:
         """Take scores in the order of the stream, or none if one is NaN; say whether to alarm."""
         for score in checked_stream(scores, -inf, inf):
-            self._bet(self._p_values.of_next(score))
+            self._bet(self._p_values.next_p_value(score))
         return self.is_alarm
 
     def update_p(self, p: float) -> bool:

@@ -14,7 +14,7 @@ from rankad._base import BaseDetector
 from rankad._typing import BoolArray, FloatArray
 from rankad._validation import feature_names, scoring_rows
 from rankad._warnings import warn_user
-from rankad.calibration.control import remedy
+from rankad.calibration.control import advice_for_alpha
 from rankad.exceptions import CalibrationWarning
 from rankad.plots._display import Display, ink, legend_above, require_matplotlib
 from rankad.plots._inputs import (
@@ -262,7 +262,7 @@ def _thresholds(detector: BaseDetector, alphas: FloatArray) -> dict[float, float
     if coarse:
         warn_user(
             f"No contour at {', '.join(f'{alpha:g}' for alpha in coarse)}: {reference.size} "
-            f"reference points cannot resolve it. {remedy(reference, coarse[0])}",
+            f"reference points cannot resolve it. {advice_for_alpha(reference, coarse[0])}",
             CalibrationWarning,
         )
     return {alpha: threshold for alpha, threshold in thresholds.items() if alpha not in coarse}
