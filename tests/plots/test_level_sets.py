@@ -96,7 +96,7 @@ def test_bad_parameters_are_refused(plane):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh, grid=1)
     with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh, alphas=[5])
-    with pytest.raises(ValueError, match="at least one level"):
+    with pytest.raises(ValueError, match="at least one alpha"):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh, alphas=[])
     with pytest.raises(NotFittedError):
         LevelSetDisplay.from_estimator(RankAD(), plane.fresh)
