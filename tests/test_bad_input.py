@@ -1,4 +1,4 @@
-"""Every bad input ends in a clear error or warning; every unusual but good one works."""
+"""Every bad input gives a clear error or warning. Unusual but valid input works."""
 
 import numpy as np
 import pandas as pd
@@ -152,7 +152,7 @@ def test_frames_give_the_same_p_values_and_their_names_are_checked(frame, nomina
 
 
 class Counted:
-    """A frame, or a column of one, that notes each time it is made an array."""
+    """A frame, or a column of a frame, that records each conversion to an array."""
 
     def __init__(self, inner, conversions):
         self._inner, self._conversions = inner, conversions
@@ -167,7 +167,7 @@ class Counted:
         self._conversions.append(type(self._inner).__name__)
         return np.asarray(self._inner, dtype)
 
-    def astype(self, dtype):  # so scikit-learn 1.6 begins with some columns of pandas
+    def astype(self, dtype):  # scikit-learn 1.6 calls it for some columns of pandas
         self._conversions.append(type(self._inner).__name__)
         return self._inner.astype(dtype)
 

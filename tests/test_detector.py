@@ -600,7 +600,7 @@ CV = {"C": [0.01, 1.0], "sigma": [0.5, 2.0], "random_state": 0}
 
 
 def test_no_distances_among_more_rows_than_a_kernel_matrix_may_have(nominal, monkeypatch):
-    # 180 rows in folds of 135, which could all be centers.
+    # 180 rows in folds of 135. All rows of a fold could be centers.
     monkeypatch.setattr("rankad.tuning.width_and_weight.MAX_KERNEL_ROWS", 170)
     monkeypatch.setattr(
         "rankad.tuning.cross_validation.distances_between",
@@ -756,7 +756,7 @@ def test_robust_leaves_out_a_tenth_by_itself_and_up_to_half_if_told(nominal, rng
 
 
 def test_parts_of_the_rows_have_neighbors_by_their_own_number():
-    """With those of all rows, held-out folds would rank by the distance to nearly all others."""
+    """With K of all rows, held-out folds would rank by the distance to nearly all others."""
     law = SMOOTH_LAWS["two gaussians 1"]
     train, new = law.sample(300, 0), law.sample(500, 1)
     fitted = RankAD(C="published", sigma="published", random_state=0).fit(train)

@@ -6,7 +6,7 @@ __all__ = ["CalibrationWarning", "ConvergenceWarning", "NoPairsError", "Unresolv
 
 
 class NoPairsError(ValueError):
-    """The statistic gives no order of any two training points, so there is nothing to learn."""
+    """No two training points form a pair for the ranker, so there is nothing to learn."""
 
 
 class UnresolvableAlphaError(ValueError):

@@ -66,7 +66,7 @@ def test_masses_match_the_definition_with_ties(values, depth):
     ordered = np.sort(np.array(values))
     distinct, counts = np.unique(ordered, return_counts=True)
     if np.ptp(ordered) < 1e-9 and distinct.size > 1:
-        return  # probabilities of splits between denormal gaps are rounding
+        return  # probabilities of splits in denormal gaps are rounding errors
     expected = oracles.level_mass(ordered, depth)
     assert_allclose(
         np.repeat(masses_at_depth(distinct, counts, depth), counts), expected, rtol=1e-6
@@ -208,7 +208,7 @@ def test_what_decides_without_a_convention_is_refused(nominal):
 
 
 class _FittedWithLabels(BaseEstimator):
-    """A classifier in disguise: it decides, but which way is anomalous?"""
+    """A classifier: it has decisions, but they do not say which side is anomalous."""
 
     def fit(self, X, y=None):
         self.best_estimator_ = LinearSVC().fit(X, np.arange(len(X)) % 2)

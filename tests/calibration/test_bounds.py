@@ -97,7 +97,7 @@ def test_an_audit_says_what_a_count_tells(n_alarms, verdict):
 
 
 def test_theorem_6_is_broken_by_one_fixed_score(rng):
-    """With one g the covering number is 1, and the bound is exceeded far more often than delta."""
+    """With one g the covering number is 1, and the bound fails far more often than delta."""
     n, m, delta = 2_000, 1_000, 0.05
     bound = (m - 1) / n + 2.0 / n * np.log2(n / delta)  # k = ceil(log2 1) = 0
     rates = np.sort(rng.uniform(size=(2_000, n)), axis=1)[:, m - 1]

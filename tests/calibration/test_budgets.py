@@ -1,4 +1,4 @@
-"""Alarms a day, and the share of them that is true."""
+"""Alarms a day, and the share of true alarms."""
 
 import re
 

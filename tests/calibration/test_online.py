@@ -18,7 +18,7 @@ def mixed_p_values(rng, n, share=0.2, effect=3.0):
 
 
 def lord_level(t, p, rejected, q):
-    """LORD++ as published: t counts from 1, and rejected holds the earlier discoveries' times."""
+    """LORD++ as published: t counts from 1, and rejected has the times of earlier discoveries."""
 
     def g(j):
         return 0.07720838 * log(max(j, 2)) / (j * exp(sqrt(log(j))))

@@ -1,4 +1,4 @@
-"""What every calibrated detector can say of its false alarms, and do about them."""
+"""The control of false alarms of every calibrated detector."""
 
 import pickle
 
@@ -149,7 +149,7 @@ def test_one_reference_and_equal_scores_have_defined_answers(rng):
     assert (bounds.mean, bounds.n_reference) == (0.5, 1)
     one.reference_ = type(one.reference_).from_scores(np.zeros(99))
     assert one.false_alarm_bounds(0.05).limit == pytest.approx(beta(5, 95).ppf(0.95))
-    # All references tie: a row of the same score has p = 1, one below has the least.
+    # All reference scores tie: a row with the same score has p = 1, a lower one the smallest p.
     assert_allclose(one.reference_.p_values(np.array([0.0, -1.0])), [1.0, 0.01])
     assert one.false_alarm_bounds(0.05).has_ties
     assert one.false_alarms_per_day(1_000, 0.05).low == 0

@@ -39,7 +39,7 @@ def jumper_over_all_paths(p_values, jump):
     """The definition: the mean product of bets, over all ways to jump between the gamblers."""
     total = 0.0
     for path in product((-1, 0, 1), repeat=len(p_values)):
-        # The jump before the first bet is from one of three equal gamblers, and changes nothing.
+        # The jump before the first bet changes nothing, because the gamblers are equal.
         moves = [1 / 3] + [
             (1 - jump) * (now == before) + jump / 3 for before, now in pairwise(path)
         ]
@@ -49,7 +49,7 @@ def jumper_over_all_paths(p_values, jump):
 
 
 def delay(betting, seed, *, n_before=0, shift=-1.0):
-    """Number of normal scores with another mean until the alarm, after some without; 500 before."""
+    """Shifted scores until the alarm, after 500 reference scores and ``n_before`` others."""
     rng = np.random.default_rng(seed)
     monitor = DriftMonitor(
         HeldOutScores.from_scores(rng.normal(size=500)), betting=betting, random_state=seed
@@ -140,7 +140,7 @@ def test_villes_bound_holds_for_exchangeable_streams(betting):
     n_alarms = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)
-        # Exchangeable, neither independent nor without ties.
+        # Exchangeable, but dependent and tied.
         scores = np.round(rng.normal() + rng.normal(size=400), 1)
         monitor = DriftMonitor(
             HeldOutScores.from_scores(scores[:30]), betting=betting, alpha=level, random_state=seed
@@ -168,7 +168,7 @@ def test_a_fixed_reference_alarms_falsely_and_a_growing_one_does_not(name):
         growing = DriftMonitor(reference, betting=name, random_state=seed)
         fixed_alarms += fixed.is_alarm
         growing_alarms += growing.update_many(scores)
-    assert fixed_alarms >= 0.2 * n_streams  # though each should alarm with probability 0.01
+    assert fixed_alarms >= 0.2 * n_streams  # each should alarm with probability 0.01
     assert growing_alarms <= 2
 
 

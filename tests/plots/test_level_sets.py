@@ -85,7 +85,7 @@ def test_features_must_exist(frame, features):
 
 def test_one_column_and_flat_rows_are_refused(plane, rng):
     one = rng.normal(size=(100, 1))
-    with pytest.raises(ValueError, match="need two features, and the data have 1"):
+    with pytest.raises(ValueError, match="need two features; the data have 1"):
         LevelSetDisplay.from_estimator(RankAD(random_state=0).fit(one), one)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh[:, 0])

@@ -10,7 +10,7 @@ from rankad.plots.p_values import _beta_binomial_quantiles
 
 
 def corners(band):
-    """The values at which a filled area begins and ends, by the place on the x-axis."""
+    """Lowest and highest value of a filled area, by the place on the x-axis."""
     x, y = band.get_paths()[0].vertices.T
     return {float(at): (y[x == at].min(), y[x == at].max()) for at in np.unique(x)}
 

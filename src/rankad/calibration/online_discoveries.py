@@ -81,7 +81,7 @@ class OnlineDiscoveries:
     p-value is at least ``1 / (n_ref + 1)``, and one with a confidence is larger. So nothing can be
     discovered once `next_alpha` is below that. LORD++ starts at ``fdr / 187``, SAFFRON at
     ``fdr / 9``, ADDIS at ``fdr / 18``, and all fall fast. If anomalies are rare, select by batches
-    instead (``det.select``), or start anew for each batch.
+    instead (``det.select``), or start again for each batch.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from rankad.statistics import Statistic
 
 @dataclass(frozen=True, eq=False)
 class StatisticAmong:
-    """A statistic of rows among the scaled points that were learned from."""
+    """A statistic of rows among the scaled training points."""
 
     scaler: Any
     points: FloatArray

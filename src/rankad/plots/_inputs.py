@@ -42,7 +42,7 @@ def column_pair(features: Sequence[int | str], names: tuple[str, ...]) -> list[i
     [2, 0]
     """
     if len(names) < 2:
-        raise ValueError(f"Level sets need two features, and the data have {len(names)}.")
+        raise ValueError(f"Level sets need two features; the data have {len(names)}.")
     columns = [] if isinstance(features, str) else [_column(key, names) for key in features]
     if len(columns) != 2 or columns[0] == columns[1]:
         raise ValueError(f"features must be two different features; got {features!r}.")
