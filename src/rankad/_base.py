@@ -441,7 +441,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _delete_fitted_attributes(detector: BaseDetector) -> None:
-    """Delete what a fit learned: by scikit-learn's convention, the attributes that end in ``_``."""
+    """Delete the fitted attributes: by scikit-learn's convention, those that end in ``_``."""
     for name in [name for name in detector.__dict__ if name.endswith("_")]:
         delattr(detector, name)
     detector.__dict__.pop("_model", None)

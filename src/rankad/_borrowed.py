@@ -1,4 +1,4 @@
-"""The private names of other libraries that rankad uses. A test reports a name that is gone.
+"""Private names of other libraries that rankad uses. A test reports a missing one.
 
 They have no public replacement. With scikit-learn's validation of parameters, our detectors give
 the same messages as its own. Intrinsics for numba are written with numba's code generator.

@@ -1,4 +1,4 @@
-"""Errors and warnings of rankad. Each is also a standard class that scikit-learn would raise."""
+"""Errors and warnings of rankad. Each is also of the class that scikit-learn would use."""
 
 from sklearn.exceptions import ConvergenceWarning
 

@@ -81,6 +81,7 @@ def grid_band(orders: IntArray, n: int, delta: float) -> FloatArray:
     Each order statistic has a Beta law. It is below the next one, so an order between two of the
     grid takes the limit of the next one. With more scores the grid is finer, and the band comes
     closer to alpha.
+
     >>> grid_band(np.array([10_000, 50_000]), 1_000_000, 0.05).round(4)
     array([0.0104, 0.051 ])
     """

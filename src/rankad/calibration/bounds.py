@@ -53,10 +53,10 @@ def law_of_order(order: int, n_reference: int) -> Any:
 
 
 def safe_order(alpha: float, confidence: float, n_reference: int) -> int:
-    """Largest j for which alarms below the j-th score keep the rate within alpha, with confidence.
+    """Largest j for which the rate of alarms below the j-th score is safely within alpha.
 
-    The mean rate is also at most alpha, for any confidence. It is 0 if no score is low enough: then
-    nothing may alarm.
+    With the confidence the rate is at most alpha, and so is the mean rate. j is 0 if no score is
+    low enough: then nothing may alarm.
 
     >>> [safe_order(0.05, 0.95, n) for n in (50, 100, 1000, 10_000)]
     [0, 2, 39, 464]
@@ -299,7 +299,7 @@ class Audit:
 
 
 def rate_interval(n_alarms: int, n_rows: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval that holds a rate with at least the confidence, given a count (Clopper, Pearson).
+    """Interval that holds a rate with the confidence, given a count (Clopper, Pearson).
 
     >>> low, high = rate_interval(3, 100)
     >>> round(low, 4), round(high, 4)

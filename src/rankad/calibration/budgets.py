@@ -13,7 +13,9 @@ from rankad.calibration.bounds import require_probability
 
 @dataclass(frozen=True)
 class FalseAlarmsPerDay:
-    """How many false alarms a day a detector makes, over the draw of its reference and of the day.
+    """How many false alarms a detector makes in one day.
+
+    The count is random over the draw of the reference and over the rows of the day.
 
     If reference scores tie at the threshold, there are fewer. Then only ``high`` holds, ``low`` is
     0, and ``mean`` is an upper limit of the mean.

@@ -169,8 +169,8 @@ class TrainingScores(ReferenceScores):
     """Scores of the training rows themselves: the paper's rank, eq. (6).
 
     ``r = #{ref <= s} / n``. The ranker was fitted to these rows, so new nominal rows score lower.
-    The share of new nominal rows with ``r <= alpha`` exceeds alpha, several times if the kernel is
-    narrow.
+    The share of new nominal rows with ``r <= alpha`` exceeds alpha. With a narrow kernel it is
+    several times alpha.
 
     >>> TrainingScores.from_scores(np.array([0.3, 0.1, 0.2])).p_values(np.array([0.05, 0.2, 9.0]))
     array([0.        , 0.66666667, 1.        ])

@@ -1,4 +1,4 @@
-"""p-values for new rows with another distribution than the calibration rows: weighted conformal.
+"""p-values under a shift of the rows: weighted conformal p-values.
 
 Suppose that only the distribution of the rows has shifted, and a nominal row is still nominal. Then
 held-out calibration rows with the density ratio ``w = dP_new / dP_calibration`` as weights stand

@@ -100,7 +100,7 @@ def _innermost_detector(detector: Any) -> Any:
 def _is_batch_independent(
     raw_scores: Callable[[FloatArray], FloatArray], rows: FloatArray, name: str
 ) -> bool:
-    """Whether rows score the same alone and together. Refuse a detector that cannot score alone."""
+    """Whether rows score the same alone and together. Refuse a detector without such scores."""
     try:
         together, alone = raw_scores(rows), _scores_one_by_one(raw_scores, rows)
     except Exception as error:

@@ -5,6 +5,7 @@ results are kept in ``ax_``, ``figure_`` and the artists. Without axes, a displa
 pyplot. A notebook shows it; a script calls ``plt.show()`` or saves ``display.figure_``. With
 ``ax=`` it draws there and does not use pyplot. matplotlib is needed to draw, not to import this
 module. pyplot is imported only when a display makes its own figure.
+
 >>> from rankad import RankAD, datasets, plots
 >>> X = datasets.two_gaussians(1000, random_state=0).X
 >>> detector = RankAD(random_state=0).fit(X[:800])

@@ -70,7 +70,7 @@ def text_color() -> Any:
 
 
 def line_options(defaults: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a line. The user's options replace the defaults, also under short names like c."""
+    """Options of a line. The user's options, also short names like c, replace the defaults."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 

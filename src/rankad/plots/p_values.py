@@ -267,7 +267,9 @@ def _band(
 
 
 def _beta_binomial_quantiles(n_rows: int, order: int, n_reference: int, tail: float) -> IntArray:
-    """Lower and upper quantile of the beta-binomial law (N, j, n + 1 - j); N and N for j = n + 1.
+    """Lower and upper quantile of the beta-binomial law (N, j, n + 1 - j).
+
+    For j = n + 1 both are N.
 
     It uses the ratios of successive probabilities, without the tails that do not count. scipy adds
     up the whole law for every step of a search, which is slow.
