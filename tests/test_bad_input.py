@@ -1,4 +1,4 @@
-"""Every bad input ends in a clear error or warning; every unusual but good one works."""
+"""Every bad input gives a clear error or warning. Unusual but valid input works."""
 
 import numpy as np
 import pandas as pd
@@ -76,9 +76,9 @@ def test_one_row_is_refused():
 
 
 def test_no_rows_left_to_train_on_is_refused(rng):
-    with pytest.raises(ValueError, match=r"calibration_size=0.25 leaves 1 of 2 samples to train"):
+    with pytest.raises(ValueError, match=r"calibration_size=0.25 leaves 1 of 2 rows to train"):
         fitted(rng.normal(size=(2, 3)))
-    with pytest.raises(ValueError, match="calibration_size=99 leaves 0 of 50 samples"):
+    with pytest.raises(ValueError, match="calibration_size=99 leaves 0 of 50 rows"):
         fitted(rng.normal(size=(50, 3)), calibration_size=99)
 
 
@@ -110,7 +110,7 @@ def test_text_is_refused():
 @FRAMES
 def test_text_columns_of_a_frame_are_named(frame):
     X = frame(np.array([["a", "1"], ["b", "2"]], dtype=object), ["city", "size"])
-    with pytest.raises(ValueError, match=r"Columns \['city'\] are not numeric; encode or drop"):
+    with pytest.raises(ValueError, match=r"Columns \['city'\] are not numeric. Encode or drop"):
         fitted(X)
 
 
@@ -152,7 +152,7 @@ def test_frames_give_the_same_p_values_and_their_names_are_checked(frame, nomina
 
 
 class Counted:
-    """A frame, or a column of one, that notes each time it is made an array."""
+    """A frame, or a column of a frame, that records each conversion to an array."""
 
     def __init__(self, inner, conversions):
         self._inner, self._conversions = inner, conversions
@@ -167,7 +167,7 @@ class Counted:
         self._conversions.append(type(self._inner).__name__)
         return np.asarray(self._inner, dtype)
 
-    def astype(self, dtype):  # so scikit-learn 1.6 begins with some columns of pandas
+    def astype(self, dtype):  # scikit-learn 1.6 calls it for some columns of pandas
         self._conversions.append(type(self._inner).__name__)
         return self._inner.astype(dtype)
 

@@ -1,4 +1,4 @@
-"""The private names of other libraries: all in one module, and all there."""
+"""The private names of other libraries are in one module, and they exist."""
 
 import ast
 from importlib import import_module
@@ -23,7 +23,7 @@ def imported_names(path):
 
 
 def is_private(module, name):
-    """Whether a name of a library may vanish without notice."""
+    """Whether a library may remove a name without notice."""
     parts = [*module.split("."), name]
     return parts[0] in LIBRARIES and (
         any(part.startswith("_") for part in parts) or module.startswith("numba.core")

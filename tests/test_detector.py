@@ -84,7 +84,9 @@ def test_alpha_can_be_set_after_fitting(detector, new):
 
 
 def test_an_explicit_alpha_too_fine_is_refused_with_the_smallest(detector, new):
-    with pytest.raises(UnresolvableAlphaError, match=r"smallest possible alpha is 0\.01639.*999"):
+    with pytest.raises(
+        UnresolvableAlphaError, match=r"smallest alpha that can alarm is 0\.0164\. .*999"
+    ):
         detector.predict(new, alpha=0.001)
 
 
@@ -351,7 +353,9 @@ def test_float32_is_used_where_it_moves_no_p_value(nominal, new):
 
 def test_a_model_that_cancels_stays_in_float64(nominal, new):
     params = {"sigma": 100.0, "C": 1000.0, "random_state": 0}
-    with pytest.warns(UserWarning, match="Scoring stays in float64: float32 would change p-values"):
+    with pytest.warns(
+        UserWarning, match="Scoring stays in float64, because float32 would change p-values"
+    ):
         careful = RankAD(ranker=RankSVM(dtype="float32"), **params).fit(nominal)
     assert careful.expansion_.centers.dtype == np.float64
     assert_array_equal(careful.p_values(new), RankAD(**params).fit(nominal).p_values(new))
@@ -453,7 +457,7 @@ def test_a_statistic_class_is_refused(nominal):
 def test_a_nan_score_is_never_nominal(detector, new, monkeypatch):
     monkeypatch.setattr(detector, "_model", lambda rows, n_jobs: np.full(len(rows), np.nan))
     for method in (detector.predict, detector.decision_function, detector.p_values):
-        with pytest.raises(ValueError, match="no score for row 0: it came out as NaN"):
+        with pytest.raises(ValueError, match="The score of row 0 is NaN"):
             method(new)
 
 
@@ -596,7 +600,7 @@ CV = {"C": [0.01, 1.0], "sigma": [0.5, 2.0], "random_state": 0}
 
 
 def test_no_distances_among_more_rows_than_a_kernel_matrix_may_have(nominal, monkeypatch):
-    # 180 rows in folds of 135, which could all be centers.
+    # 180 rows in folds of 135. All rows of a fold could be centers.
     monkeypatch.setattr("rankad.tuning.width_and_weight.MAX_KERNEL_ROWS", 170)
     monkeypatch.setattr(
         "rankad.tuning.cross_validation.distances_between",
@@ -752,7 +756,7 @@ def test_robust_leaves_out_a_tenth_by_itself_and_up_to_half_if_told(nominal, rng
 
 
 def test_parts_of_the_rows_have_neighbors_by_their_own_number():
-    """With those of all rows, held-out folds would rank by the distance to nearly all others."""
+    """With K of all rows, held-out folds would rank by the distance to nearly all others."""
     law = SMOOTH_LAWS["two gaussians 1"]
     train, new = law.sample(300, 0), law.sample(500, 1)
     fitted = RankAD(C="published", sigma="published", random_state=0).fit(train)

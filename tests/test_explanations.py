@@ -40,7 +40,7 @@ IN_FLOAT64 = [setting for setting in SETTINGS if setting != "float32"]
 
 @cache
 def nominal_rows():
-    """Two clusters in columns of unlike units and origins."""
+    """Two clusters in columns of different units and origins."""
     rng = np.random.default_rng(7)
     rows = np.concatenate([rng.normal(size=(120, 3)), 4 + 0.5 * rng.normal(size=(60, 3))])
     return rows * [1.0, 5.0, 0.2] + [0.0, 100.0, -3.0]
@@ -53,7 +53,7 @@ def fitted(setting="standard"):
 
 @cache
 def near_and_far_rows():
-    """Nominal rows; such with one feature, two, or all of them out; some of these very far."""
+    """Nominal rows, and rows with one, two or all features far out, some of them very far."""
     rng = np.random.default_rng(8)
     spread = np.array([1.0, 5.0, 0.2])
     near = nominal_rows()[::9] + 0.3 * spread * rng.normal(size=(20, 3))
@@ -76,7 +76,7 @@ def distances_in_sigmas(detector, rows):
 
 
 def best_moves(detector, rows):
-    """Gains, values that score best but for rounding, and p-values, by scoring all candidates."""
+    """Gains, best values up to rounding, and p-values, by scoring all candidates."""
     centers, found = center_rows(detector), {}
     for i, f in np.ndindex(rows.shape):
         moved = np.tile(rows[i], (len(centers) + 1, 1))
@@ -98,7 +98,7 @@ def test_the_best_moves_are_those_found_by_scoring_every_candidate(setting):
         assert np.isclose(explanation.best_values[at], values, rtol=1e-12, atol=0.0).any()
         assert explanation.p_values_after[at] == p_value
         n_ties += len(set(values)) > 1
-    # Without an anchor far rows tie; otherwise none do.
+    # Far rows tie only without an anchor.
     assert n_ties < 0.5 * rows.size if detector.anchor == 0.0 else n_ties == 0
     assert (explanation.gains > 0.1).any()
 
@@ -110,7 +110,7 @@ def change_expansion(detector, **changes):
 
 @pytest.mark.parametrize("centered", [False, True])
 def test_the_best_moves_follow_any_expansion(centered):
-    """Of any weights, and with a far field that is above some scores within reach."""
+    """An expansion with any weights. Its far field is above some scores within reach."""
     detector, rows = copy(fitted("no anchor")), near_and_far_rows()
     change_expansion(
         detector,
@@ -134,7 +134,7 @@ def test_kernels_that_are_all_nearly_one_keep_their_digits():
 
 
 def test_the_best_moves_in_float32_gain_as_much_as_any():
-    # Of the candidates, float32 does not tell all apart.
+    # Some candidates have the same score in float32.
     detector, rows = fitted("float32"), near_and_far_rows()
     assert detector.expansion_.centers.dtype == np.float32
     explanation = detector.explain(rows)
@@ -282,7 +282,7 @@ def test_a_row_at_its_best_value_stays():
 
 
 def test_where_nothing_gains_a_row_keeps_its_values():
-    # Without a far field nothing is left of the kernel sum there, whichever feature moves.
+    # Without a far field the kernel sum is 0 there, whichever feature moves.
     rows = np.full((1, 3), 1e6)
     explanation = fitted("no anchor, centers").explain(rows)
     assert_array_equal(explanation.gains, np.zeros((1, 3)))
@@ -292,7 +292,7 @@ def test_where_nothing_gains_a_row_keeps_its_values():
 
 
 def test_one_feature_very_far_out_does_not_hide_the_others():
-    # Its squared distance, 1e32, has no digits left for those of the others.
+    # Its squared distance, 1e32, leaves no digits for the other features.
     row = nominal_rows()[:1].copy()
     row[0, 1] = 1e17
     explanation = fitted().explain(row)

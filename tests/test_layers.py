@@ -1,4 +1,4 @@
-"""At run time as in the imports: code calls what is in its own layer or below, never above.
+"""Layers at run time: code calls what is in its own layer or below, never above.
 
 A function that was passed down as a plain argument may be called back; a method found on an object
 may not. Iterating over a generator that was passed down is no call.
@@ -36,13 +36,13 @@ HEIGHTS = heights()
 
 
 def height(frame):
-    """Height of the code that runs in a frame; None where it is not the package's."""
+    """Height of the code that runs in a frame, or None if it is not the package's."""
     package, _, module = frame.f_globals.get("__name__", "").partition(".")
     return HEIGHTS.get(module.split(".")[0]) if package == "rankad" else None
 
 
 def function_code(value):
-    """The code of a plain function, a bound method or a partial of one; None of other objects."""
+    """Code of a function, a bound method or a partial of one, or None for other objects."""
     if isinstance(value, partial):
         return function_code(value.func)
     if isinstance(value, MethodType):
@@ -51,7 +51,7 @@ def function_code(value):
 
 
 def upward_call(frame):
-    """Description of the call that made the frame, if it goes up."""
+    """Description of the call that made the frame, if it goes to a higher layer."""
     caller = frame.f_back
     while caller is not None and height(caller) is None:
         caller = caller.f_back
@@ -67,7 +67,7 @@ def upward_call(frame):
 
 @contextmanager
 def upward_calls():
-    """Collect the upward calls in all threads while it lasts."""
+    """Collect the upward calls in all threads."""
     found = set()
 
     def watch(frame, event, _):

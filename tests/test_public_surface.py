@@ -1,4 +1,4 @@
-"""What is public: the `__all__` of all modules, by name. What is not listed here is private."""
+"""The public names: the `__all__` of all modules. Every other name is private."""
 
 import ast
 import subprocess
@@ -36,7 +36,7 @@ PUBLIC = {
     "MeanNeighborDistance Statistic",
 }
 
-#: Most public names in all modules together; a new one needs a reason.
+#: Largest number of public names in all modules together. A new one needs a reason.
 MAX_NAMES = 80
 
 PARAMETERS = (

@@ -29,7 +29,7 @@ def test_a_row_of_which_the_scaler_makes_nan_gets_nan_alone(nominal):
 def test_the_change_in_float32_is_that_of_the_p_values(rng):
     points = rng.normal(size=(300, 2))
     centers, weights = points[:40], rng.uniform(size=40)
-    # All kernels are nearly 1: float32 tells few of the scores apart.
+    # All kernels are nearly 1, so most scores are equal in float32.
     expansion = KernelExpansion(centers, weights, sigma=3e3)
     narrow = expansion.astype(np.float32)(points)
     p, narrow_p = (TrainingScores.from_scores(s).p_values(s) for s in (expansion(points), narrow))

@@ -1,4 +1,4 @@
-"""Anomaly detection with a false-alarm rate that can be stated in advance.
+"""Anomaly detection with a false-alarm rate that you state in advance.
 
 >>> import numpy as np
 >>> from rankad import RankAD
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: Public names and the modules they live in, imported when first used: ``import rankad`` is fast.
+#: Module of each public class. It is imported at first use, so ``import rankad`` stays fast.
 _HOMES = {
     "Calibrated": "rankad.calibrated",
     "DriftMonitor": "rankad.monitoring",

@@ -1,4 +1,4 @@
-"""What all detectors share: how a fit is composed, and methods that only delegate."""
+"""The base class of all detectors: how a fit runs, and the methods that they share."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ COMMON_CONSTRAINTS: Final[dict[str, list[Any]]] = {
 
 
 def validated_fit(fit: Fit) -> Fit:
-    """Check the parameters before a fit, and show its progress where ``verbose`` asks for it."""
+    """Check the parameters before a fit, and show its progress if ``verbose`` is set."""
 
     @wraps(fit)
-    def shown(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def fit_with_progress(self: Any, *args: Any, **kwargs: Any) -> Any:
         with progress_shown(getattr(self, "verbose", False)):
             return fit(self, *args, **kwargs)
 
-    return cast("Fit", _fit_context(prefer_skip_nested_validation=False)(shown))
+    return cast("Fit", _fit_context(prefer_skip_nested_validation=False)(fit_with_progress))
 
 
 class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """What all detectors share: scores come from their model, decisions from their reference.
+    """Base class of all detectors: a model gives scores, a reference gives p-values.
 
     A detector has the parameters ``alpha``, ``calibration``, ``calibration_size`` and
-    ``random_state``. Its ``fit`` learns a model from rows, and leaves the rest to this class.
+    ``random_state``. Its ``fit`` learns a model from rows. This class does the calibration.
 
     Attributes
     ----------
     reference_ : ReferenceScores
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
-        Rows of ``fit`` whose scores made its reference, ascending: those held out, or all.
+        Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     """
@@ -81,10 +81,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _model: Model
 
     def _fit(self, X: ArrayLike, learn: Callable[[FloatArray, np.random.RandomState], Any]) -> Self:
-        """Validate, hold out, learn, calibrate; ``learn`` takes rows and random numbers."""
+        """Validate, hold out, learn and calibrate. ``learn`` takes rows and a random state."""
         fitted, rows, rng, holdout = self._begin_fit(X)
 
-        def learn_rows(rows: FloatArray, like: Any = None) -> Any:
+        def learn_rows(rows: FloatArray, full_model: Any = None) -> Any:
             return learn(rows, rng)
 
         model = learn_rows(rows[holdout.training])
@@ -92,12 +92,12 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._end_fit(fitted, model, holdout, reference)
 
     def _begin_fit(self, X: ArrayLike) -> tuple[Self, FloatArray, np.random.RandomState, Holdout]:
-        """A copy to fit, the rows checked, random numbers, and which rows to hold out.
+        """Return a copy to fit, the checked rows, the random state, and which rows to hold out.
 
-        This detector stays as it is until `_end_fit`: a fit that fails changes nothing.
+        This detector does not change before ``_end_fit``. So a fit that fails changes nothing.
         """
         fitted = copy(self)
-        _forget_fit(fitted)
+        _delete_fitted_attributes(fitted)
         rows = training_rows(fitted, X)
         rng = check_random_state(self.random_state)
         return fitted, rows, rng, HOLDOUTS[self.calibration](len(rows), self.calibration_size, rng)
@@ -105,18 +105,18 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _end_fit(
         self, fitted: Self, model: Model, holdout: Holdout, reference: ReferenceScores
     ) -> Self:
-        """Take over what was learned, and keep nothing of an earlier fit."""
+        """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
         logger.info("calibrated on %d rows", reference.size)
         fitted._model = model
         fitted.reference_ = reference
         fitted.calibration_indices_ = holdout.calibration
         fitted._control.warn_if_too_coarse(self.alpha)
-        _forget_fit(self)
+        _delete_fitted_attributes(self)
         self.__dict__.update(fitted.__dict__)
         return self
 
     def _scores(self, rows: FloatArray) -> FloatArray:
-        """Score of each row, unchecked."""
+        """Score of each row, without checks."""
         return self._model(rows, getattr(self, "n_jobs", None))
 
     @property
@@ -124,25 +124,28 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "reference_")
         return FalseAlarmControl(self.reference_)
 
-    def _exact_control(self, what: str) -> FalseAlarmControl:
-        self._control.require_exact(what)
+    def _exact_control(self, method: str) -> FalseAlarmControl:
+        """Control by a held-out reference. Refuse any other, in the name of the method."""
+        self._control.require_exact(method)
         return self._control
 
     @property
     def offset_(self) -> float:
-        """Score below which a row is an anomaly at the level ``alpha``, even if set after ``fit``.
+        """Rows that score below it are anomalies at the current ``alpha``.
 
-        Minus infinity where the reference cannot resolve the level: nothing alarms.
+        It follows ``alpha`` if that is set after ``fit``. It is minus infinity if the reference is
+        too small for ``alpha``: then nothing alarms.
         """
         check_is_fitted(self, "reference_")
         return self.reference_.threshold(checked_alpha(self.alpha))
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Score of each row: higher = more nominal.
+        """Score of each row. Higher means more nominal.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
@@ -152,24 +155,29 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(scoring_rows(self, X))
         if np.isnan(scores).any():
             raise ValueError(
-                f"{self} has no score for row {int(np.isnan(scores).argmax())}: it came out as NaN."
+                f"The score of row {int(np.isnan(scores).argmax())} is NaN. Remove this row, or "
+                f"change the detector, {self}, so that every row gets a score."
             )
         return scores
 
     def p_values(self, X: ArrayLike, *, confidence: float | None = None) -> FloatArray:
         """p-value of each row: small = anomalous.
 
-        For a new nominal row, ``P(p <= alpha) <= alpha`` where the reference is held out
-        (``calibration="split"``). Rows below every reference score share the smallest p-value;
-        rank such alarms by `score_samples`.
+        For a new nominal row ``P(p <= alpha) <= alpha``, if the reference is held out
+        (``calibration="split"``). So if you answer every row with ``p <= 0.01``, on average at
+        most 1 of 100 nominal rows gives you a false alarm.
+
+        Rows that score below every reference score share the smallest p-value. Use `score_samples`
+        to order such alarms.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to score.
         confidence : float, optional
-            Larger p-values that hold for this very detector: with this probability over the draw of
-            its reference, ``P(p <= t) <= t`` for all t at once, and those of different rows are
-            independent (see `rankad.calibration.false_alarm_band`).
+            Return larger p-values, which hold for this one detector. With this probability over the
+            draw of the reference, ``P(p <= t) <= t`` for all t at once. Given the reference, the
+            p-values of different rows are independent. See `false_alarm_band`.
 
         Returns
         -------
@@ -185,21 +193,25 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> IntArray:
         """Label each row: -1 for an anomaly (``p <= alpha``), +1 for a nominal row.
 
+        If you answer every alarm, on average you check at most a share ``alpha`` of the nominal
+        rows in vain. ``alpha`` can change at every call, without a new fit.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to label.
         alpha : float, optional
-            False-alarm level, any, without refitting; by default the constructor's.
+            False-alarm rate. The default is the constructor's alpha.
         confidence : float, optional
-            Alarm more rarely: so that with this probability, over the draw of the reference, the
-            false-alarm rate of this very detector is at most alpha. Without it, it is so on
-            average.
+            Alarm on fewer rows. With this probability over the draw of the reference, the
+            false-alarm rate of this one detector is at most alpha. Without a confidence, the rate
+            is at most alpha on average over such draws.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
         """
-        # Before any row is scored: a level that is refused need not wait for the scores.
+        # The threshold comes first, so that a refused alpha fails before rows are scored.
         if confidence is not None:
             control = self._exact_control("predict(confidence=...)")
             threshold = control.threshold(self.alpha if alpha is None else alpha, confidence)
@@ -208,14 +220,15 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return np.where(self.score_samples(X) < threshold, -1, 1)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Score minus ``offset_``: negative exactly for the anomalies at the constructor's alpha.
+        """Score minus ``offset_``. It is negative for the rows that ``predict(X)`` labels -1.
 
-        Where the reference is too small for that alpha (`fit` warned), nothing can alarm and every
-        value is infinite; `score_samples` still orders the rows.
+        If the reference is too small for the constructor's alpha (`fit` warned), nothing alarms and
+        every value is infinite. `score_samples` still orders the rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to score.
 
         Returns
         -------
@@ -225,21 +238,24 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return scores - self.offset_
 
     def calibrate(self, X: ArrayLike, *, replace: bool = False) -> Self:
-        """Add nominal rows to the reference, without refitting; more rows resolve finer levels.
+        """Add nominal rows to the reference, without a new fit.
 
-        The rows must be new: not seen by ``fit``, and drawn like the rows to come. A reference that
-        was not held out (``calibration="train"`` or ``"cross"``) is replaced, not extended.
+        More reference rows allow a smaller alpha. The rows must be new: ``fit`` has not seen them,
+        and they have the distribution of future rows. If the reference was not held out
+        (``calibration="train"`` or ``"cross"``), the new rows replace it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            New nominal rows.
         replace : bool, default=False
-            Let these rows be the whole reference: where nominal rows have changed, the old ones are
-            no longer drawn like those to come.
+            Use these rows as the whole reference. Set it if nominal rows have changed, because
+            then the old reference rows no longer have the distribution of future rows.
 
         Returns
         -------
         self : object
+            This detector.
         """
         scores = self.score_samples(X)
         new = HeldOutScores.from_scores(scores) if replace else self.reference_.extended(scores)
@@ -248,23 +264,33 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def select(self, X: ArrayLike, fdr: float = 0.1, *, adaptive: bool = False) -> BoolArray:
-        """Which rows of a batch to call anomalies, so that few of those are false.
+        """Select rows of a batch to call anomalies, with few false discoveries.
 
-        By Benjamini and Hochberg's procedure on the p-values: of the rows selected, the expected
-        share of nominal ones is at most ``fdr``.
+        The procedure of Benjamini and Hochberg is applied to the p-values. On average, at most a
+        share ``fdr`` of the selected rows is nominal. So with ``fdr=0.1``, on average at most 1 of
+        10 selected rows is checked in vain.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            The whole batch: which rows are selected depends on all.
+            The whole batch. The decision about one row depends on all rows.
         fdr : float, default=0.1
             False-discovery rate.
         adaptive : bool, default=False
-            Storey's form, which finds more where many rows are anomalies.
+            Use Storey's form. It selects more rows if many rows are anomalies.
 
         Returns
         -------
         is_selected : ndarray of bool, shape (n_samples,)
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> rng = np.random.default_rng(0)
+        >>> detector = KLPE(random_state=0).fit(rng.normal(size=(1000, 2)))
+        >>> batch = np.concatenate([rng.normal(size=(20, 2)), [[9.0, 9.0], [-9.0, 9.0]]])
+        >>> detector.select(batch, fdr=0.1).nonzero()[0]
+        array([20, 21])
         """
         control = self._exact_control("select")
         return control.selected(self.score_samples(X), fdr, adaptive)
@@ -272,94 +298,150 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def false_alarm_bounds(
         self, alpha: float | None = None, *, confidence: float = 0.95
     ) -> FalseAlarmBounds:
-        """What the false-alarm rate of this very detector can be, at a level.
+        """What the false-alarm rate of this one detector can be, for an alpha.
 
-        It is random, by the draw of the reference, and has an exact law; where reference scores
-        tie at the threshold it is lower than that.
+        The rate is random, because the reference is drawn at random, and its law is exact. With the
+        confidence, you answer in the long run false alarms on at most a share ``limit`` of the
+        nominal rows. The rate is lower if reference scores tie at the threshold.
 
         Parameters
         ----------
         alpha : float, optional
-            By default the constructor's.
+            False-alarm rate asked for. The default is the constructor's alpha.
         confidence : float, default=0.95
-            Of the interval and of the limit.
+            Probability of the interval, and of the limit.
 
         Returns
         -------
-        FalseAlarmBounds
+        bounds : FalseAlarmBounds
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> nominal = np.random.default_rng(0).normal(size=(4000, 2))
+        >>> bounds = KLPE(random_state=0).fit(nominal).false_alarm_bounds(alpha=0.05)
+        >>> round(bounds.low, 3), round(bounds.high, 3), round(bounds.limit, 3)
+        (0.037, 0.064, 0.062)
         """
         control = self._exact_control("false_alarm_bounds")
         return control.bounds(self.alpha if alpha is None else alpha, confidence)
 
     def false_alarm_band(self, confidence: float = 0.95, method: str = "auto") -> FloatArray:
-        """Upper limits of the false-alarm rates at the levels ``j / (n + 1)``, for all at once.
+        """Upper limits of the false-alarm rate at the alphas ``j / (n + 1)``, for all j at once.
 
-        See `rankad.calibration.false_alarm_band`; n is the size of the reference.
+        n is the size of the reference. If you answer all alarms with ``p <= j / (n + 1)``, then,
+        with the confidence, in the long run at most a share ``limits[j - 1]`` of the nominal rows
+        raises a false alarm. This also holds if you choose j after you have seen the alarms.
+
+        Parameters
+        ----------
+        confidence : float, default=0.95
+            Probability, over the draw of the reference, that no rate exceeds its limit.
+        method : {"auto", "monte_carlo", "combined", "simes", "grid", "dkw"}, default="auto"
+            How the limits are computed. "auto" is close to the rates at every alpha:
+            "monte_carlo" for up to 2,000 reference scores, "combined" for more.
+
+        Returns
+        -------
+        limits : ndarray of shape (n_reference,)
         """
         return self._exact_control("false_alarm_band").band(confidence, method)
 
     def alpha_for(self, *, events_per_day: float, alarms_per_day: float) -> float:
-        """The level for a budget of false alarms; refused where the reference cannot resolve it.
+        """Alpha for a budget of false alarms a day.
+
+        If all rows are nominal, this alpha gives on average at most ``alarms_per_day`` false alarms
+        to answer in a day. It is refused if the reference is too small for it.
 
         Parameters
         ----------
         events_per_day : float
             Rows scored a day.
         alarms_per_day : float
-            False alarms that are acceptable, on average.
+            False alarms that are acceptable in a day, on average.
 
         Returns
         -------
         alpha : float
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> nominal = np.random.default_rng(0).normal(size=(4000, 2))
+        >>> KLPE(random_state=0).fit(nominal).alpha_for(events_per_day=2000, alarms_per_day=10)
+        0.005
         """
         return self._exact_control("alpha_for").alpha_for(events_per_day, alarms_per_day)
 
     def false_alarms_per_day(
         self, events_per_day: int, alpha: float | None = None, *, confidence: float = 0.95
     ) -> FalseAlarmsPerDay:
-        """How many false alarms a day to expect, and between which counts a day's will be.
+        """How many false alarms to expect in one day.
+
+        If all rows of a day are nominal, somebody has to answer between ``low`` and ``high`` false
+        alarms on that day, with the confidence, and at most ``mean`` on average.
 
         Parameters
         ----------
         events_per_day : int
             Rows scored a day, all nominal.
         alpha : float, optional
-            By default the constructor's.
+            False-alarm rate asked for. The default is the constructor's alpha.
         confidence : float, default=0.95
+            Probability that the count of one day lies between ``low`` and ``high``.
 
         Returns
         -------
-        FalseAlarmsPerDay
+        alarms : FalseAlarmsPerDay
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> nominal = np.random.default_rng(0).normal(size=(4000, 2))
+        >>> alarms = KLPE(random_state=0).fit(nominal).false_alarms_per_day(1000, alpha=0.05)
+        >>> alarms.low, alarms.high
+        (32, 70)
         """
         control = self._exact_control("false_alarms_per_day")
         alpha = self.alpha if alpha is None else alpha
         return control.alarms_per_day(events_per_day, alpha, confidence)
 
     def audit(self, X: ArrayLike, alpha: float | None = None, *, confidence: float = 0.95) -> Audit:
-        """Count the false alarms among fresh nominal rows, and say what that tells of the rate.
+        """Count the false alarms on fresh nominal rows, and compare the count with alpha.
 
-        Its interval assumes nothing of the reference, only that the rows given are fresh, nominal,
-        and drawn like those to come. Where the reference was held out, the count is also compared
-        with what that allows: see `Audit.verdict`.
+        Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
+        holds for any reference, if the rows are fresh, nominal, and have the distribution of future
+        rows. If the reference was held out, the count is also compared with the largest count that
+        this reference allows: see `Audit.verdict`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Fresh nominal rows.
         alpha : float, optional
-            By default the constructor's.
+            False-alarm rate asked for. The default is the constructor's alpha.
         confidence : float, default=0.95
+            Probability of the interval.
 
         Returns
         -------
-        Audit
+        audit : Audit
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> rng = np.random.default_rng(0)
+        >>> detector = KLPE(random_state=0).fit(rng.normal(size=(1000, 2)))
+        >>> detector.audit(rng.normal(size=(500, 2)), alpha=0.05).verdict
+        'consistent with what was asked for'
         """
         labels = self.predict(X, alpha)
         alpha = self.alpha if alpha is None else alpha
         return self._control.audit(int((labels == -1).sum()), len(labels), alpha, confidence)
 
 
-def _forget_fit(detector: BaseDetector) -> None:
-    """Remove what a fit has learned: by scikit-learn's custom, the attributes that end in ``_``."""
+def _delete_fitted_attributes(detector: BaseDetector) -> None:
+    """Delete the fitted attributes: by scikit-learn's convention, those that end in ``_``."""
     for name in [name for name in detector.__dict__ if name.endswith("_")]:
         delattr(detector, name)
     detector.__dict__.pop("_model", None)

@@ -1,7 +1,7 @@
-"""The private names of other libraries that we use, all here: a test says which of them is gone.
+"""Private names of other libraries that rankad uses. A test reports a missing one.
 
-Public replacements do not exist. scikit-learn's validation of parameters gives our detectors the
-same messages as its own; numba's code generator is what its intrinsics are written with.
+They have no public replacement. With scikit-learn's validation of parameters, our detectors give
+the same messages as its own. Intrinsics for numba are written with numba's code generator.
 """
 
 from numba.core import cgutils

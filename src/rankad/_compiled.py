@@ -1,4 +1,4 @@
-"""The one typed door to numba's untyped decorator."""
+"""The typed way to numba's decorators, which have no types."""
 
 import logging
 from collections.abc import Callable
@@ -12,8 +12,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(function: Function) -> Function:
     """Compile with numba: cached on disk, without the interpreter lock, strict IEEE arithmetic.
 
-    Where no folder for the cache can be written (a read-only install without a home directory) each
-    process compiles anew.
+    A process compiles on its own if no folder for the cache can be written, for example in a
+    read-only install without a home directory.
     """
     try:
         return cast("Function", numba.njit(cache=True, nogil=True)(function))
@@ -21,8 +21,8 @@ def compiled(function: Function) -> Function:
         if "cannot cache" not in str(error):
             raise
     logging.getLogger("rankad").info(
-        "compiled code of %s cannot be cached, so that each process compiles it anew; set "
-        "NUMBA_CACHE_DIR to a folder that can be written",
+        "Compiled code of %s cannot be cached, so each process compiles it again. Set "
+        "NUMBA_CACHE_DIR to a folder that can be written.",
         function.__module__,
     )
     return cast("Function", numba.njit(nogil=True)(function))

@@ -26,14 +26,14 @@ SCALER_CONSTRAINT: Final[list[Any]] = [
 
 
 def fitted_scaler(scaler: Any, rows: FloatArray) -> Any:
-    """Fit the scaler, given by name or as a transformer, which is cloned."""
+    """Fit the scaler: one given by name, or a clone of a transformer."""
     if scaler is None or isinstance(scaler, str):
         return _NAMED[scaler]().set_output(transform="default").fit(rows)
     return clone(scaler).fit(rows)
 
 
 def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray] | None:
-    """``(offset, scale)`` where the scaler takes columns x to ``(x - offset) / scale``, else None.
+    """``(offset, scale)`` if the scaler takes columns x to ``(x - offset) / scale``, else None.
 
     >>> shift_and_scale(StandardScaler().fit([[0.0], [2.0], [4.0]]), 1)[0]
     array([2.])
@@ -54,19 +54,22 @@ def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray
 
 
 def scaled(scaler: Any, rows: FloatArray) -> FloatArray:
-    """Rows in the columns of a fitted scaler, as a dense float64 array without NaN."""
+    """Rows transformed by a fitted scaler: a dense float64 array without NaN."""
     columns = transformed(scaler, rows)
     if np.isnan(columns).any():
-        raise ValueError(f"The scaler {scaler} turned finite rows into NaN.")
+        raise ValueError(
+            f"The scaler {scaler} turned finite rows into NaN. Use a scaler that gives numbers for "
+            "all finite rows."
+        )
     return columns
 
 
 def transformed(scaler: Any, rows: FloatArray) -> FloatArray:
-    """The same, where the scaler may give NaN."""
+    """Rows transformed by a fitted scaler: a dense float64 array, which may hold NaN."""
     with np.errstate(over="ignore"):
         columns = scaler.transform(rows)
     if scipy.sparse.issparse(columns):
-        raise ValueError(f"The scaler {scaler} gives sparse columns; set it to dense output.")
+        raise ValueError(f"The scaler {scaler} gives sparse columns. Set it to dense output.")
     columns = np.asarray(columns, dtype=np.float64)
-    # Rows beyond all measure are cut off where their squared distances are still finite.
+    # Very large values are clipped where their squared distances are still finite.
     return np.asarray(np.clip(columns, -LARGEST_MAGNITUDE, LARGEST_MAGNITUDE))

@@ -1,4 +1,4 @@
-"""Checks of what users pass in, with errors that say what to do."""
+"""Checks of user input, with errors that say what to do."""
 
 import re
 from collections.abc import Iterable
@@ -10,15 +10,15 @@ from sklearn.utils.validation import validate_data
 
 from rankad._typing import FloatArray
 
-#: NumPy's kinds of dates and of times between them.
+#: NumPy's kinds of dates and of time differences.
 _DATE_KINDS = ("M", "m")
 
-#: Types that are numbers or booleans, as NumPy, pandas, polars and Arrow write them.
+#: Types that are numbers or booleans, in the notation of NumPy, pandas, polars and Arrow.
 _NUMERIC_TYPE = re.compile(
     r"(u?int\d+|(half)?float\d*|double|bool(ean)?)(\[pyarrow\])?", re.IGNORECASE
 )
 
-#: Largest magnitude to train on: beyond it, squared distances overflow.
+#: Largest magnitude to train on. Beyond it, squared distances overflow.
 LARGEST_MAGNITUDE = 1e150
 
 
@@ -31,8 +31,8 @@ def training_rows(estimator: Any, X: ArrayLike) -> FloatArray:
         names = getattr(estimator, "feature_names_in_", None)
         raise ValueError(
             f"Column {column if names is None else repr(names[column])} holds values as large as "
-            f"{largest[column]:.3g}, whose squared distances overflow; rescale it or clip it to "
-            f"{LARGEST_MAGNITUDE:.0e}."
+            f"{largest[column]:.3g}, and their squared distances overflow. Rescale the column, or "
+            f"clip it to {LARGEST_MAGNITUDE:.0e}."
         )
     return rows
 
@@ -43,7 +43,7 @@ def scoring_rows(estimator: Any, X: ArrayLike) -> FloatArray:
 
 
 def feature_names(estimator: Any) -> tuple[str, ...]:
-    """Those that an estimator has seen in ``fit``; without names, x0, x1 and so on."""
+    """Names of the columns in ``fit``, or x0, x1 and so on if they had no names."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None:
         return tuple(f"x{feature}" for feature in range(estimator.n_features_in_))
@@ -52,31 +52,31 @@ def feature_names(estimator: Any) -> tuple[str, ...]:
 
 def _numeric_rows(estimator: Any, X: ArrayLike, **kwargs: Any) -> FloatArray:
     if hasattr(type(X), "collect"):
-        raise TypeError(f"{type(X).__name__} is lazy; call its collect() first.")
+        raise TypeError(f"{type(X).__name__} is lazy. Call its collect() first.")
     if getattr(getattr(X, "dtype", None), "kind", None) in _DATE_KINDS:
-        raise ValueError("X holds dates or times; turn them into numbers first.")
+        raise ValueError("X holds dates or times. Turn them into numbers first.")
     _require_numeric_columns(X)
     return np.asarray(validate_data(estimator, X, dtype=np.float64, order="C", **kwargs))
 
 
 def _require_numeric_columns(X: Any) -> None:
-    """Refuse columns of a data frame that are not numbers: text, dates and the like."""
-    is_arrow = hasattr(type(X), "column_names")  # of the type: a column can have any name
+    """Refuse columns of a data frame that are not numbers, for example text or dates."""
+    is_arrow = hasattr(type(X), "column_names")  # ask the type: a column can have any name
     names = X.column_names if is_arrow else getattr(X, "columns", None)
     if names is None or not hasattr(X, "__getitem__"):
         return
-    not_numeric = [name for name in _undecided(X, names) if not _holds_numbers(X[name])]
+    not_numeric = [name for name in _unclear_columns(X, names) if not _holds_numbers(X[name])]
     if not_numeric:
         raise ValueError(
-            f"Columns {not_numeric} are not numeric; encode or drop them before fitting and "
+            f"Columns {not_numeric} are not numeric. Encode or drop them before fitting and "
             "scoring."
         )
 
 
-def _undecided(X: Any, names: Iterable[Any]) -> list[Any]:
-    """Names of the columns whose type does not tell that they hold numbers.
+def _unclear_columns(X: Any, names: Iterable[Any]) -> list[Any]:
+    """Names of the columns whose type does not show whether they hold numbers.
 
-    Only these are converted here, to see what they hold; scikit-learn will convert them all.
+    Only these columns are converted here, to see their values. scikit-learn converts all later.
     """
     types = getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", None))  # or Arrow's
     if types is None:

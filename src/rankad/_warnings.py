@@ -4,12 +4,12 @@ import sys
 import warnings
 from types import FrameType
 
-#: Packages whose frames stand between the user's call and the warning.
+#: Packages whose frames lie between the user's call and the warning.
 _INNER_PACKAGES = ("rankad", "sklearn", "joblib")
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn as if from the innermost frame outside this package and those it runs under."""
+    """Warn as if from the innermost frame outside the packages above."""
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_inner(frame):
         depth, frame = depth + 1, frame.f_back

@@ -16,31 +16,37 @@ from rankad.models import ForeignScores
 
 
 class Calibrated(BaseDetector):
-    """Any scikit-learn or PyOD detector, with p-values and decisions at any level.
+    """Any scikit-learn or PyOD detector, with p-values and a stated false-alarm rate.
 
     Parameters
     ----------
     detector : estimator
-        A detector with ``fit`` and ``score_samples`` or ``decision_function``: scikit-learn's
-        (higher = more nominal) or PyOD's (higher = more anomalous), alone or at the end of a
-        pipeline. It is cloned; its own threshold and its ``contamination`` play no part. It is
-        given rows as a float64 array without column names, missing values or text.
+        A detector with ``fit`` and ``score_samples`` or ``decision_function``, alone or at the end
+        of a pipeline. Its scores follow scikit-learn (higher = more nominal) or PyOD (higher = more
+        anomalous). The detector is cloned. Its own threshold and its ``contamination`` are not
+        used. It gets rows as a float64 array without column names, missing values or text.
     alpha : float, default=0.05
-        False-alarm level of ``predict(X)``.
+        False-alarm rate of ``predict(X)``.
     calibration : {"split", "train", "cross"}, default="split"
-        Where the reference scores come from.
+        Where the reference scores come from (see `RankAD`).
     calibration_size : float or int, default=0.25
-        Rows that "split" holds out.
+        Rows that "split" holds out: a share of the rows, or a number of rows.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows, and seeds the detector where its own ``random_state`` is None.
+        Draws the held-out rows. It also seeds the detector if its own ``random_state`` is None.
 
     Attributes
     ----------
     detector_ : estimator
         The fitted detector.
     scores_rows_alone_ : bool
-        Whether rows are scored one at a time, because the detector's scores depend on the batch
-        (PyOD's ECOD and COPOD rank a row among the training rows *and* the rest of its batch).
+        Whether rows are scored one at a time, because the detector's scores depend on the batch.
+        PyOD's ECOD and COPOD, for example, rank a row among the training rows and its batch.
+    reference_ : ReferenceScores
+        Sorted scores that p-values compare with.
+    calibration_indices_ : ndarray of int
+        Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    offset_ : float
+        Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
     Examples
     --------
@@ -75,7 +81,19 @@ class Calibrated(BaseDetector):
 
     @validated_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Fit the detector to nominal rows, and calibrate; ``y`` is ignored."""
+        """Fit the detector to nominal rows, and calibrate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Nominal rows.
+        y : Ignored
+
+        Returns
+        -------
+        self : object
+            This detector.
+        """
         return self._fit(X, self._learn)
 
     @property

@@ -1,4 +1,4 @@
-"""RankAD: the detector, composed of the stages; `fit` reads as Algorithm 1."""
+"""RankAD: the detector, composed of the stages. `fit` reads as Algorithm 1."""
 
 from __future__ import annotations
 
@@ -26,134 +26,144 @@ from rankad.scorer import Scorer
 from rankad.statistics import STATISTICS, Statistic
 from rankad.tuning import CenterRule, StatisticRule, TrainingSample, WidthAndWeight
 
-#: Margins of the anchor by default: a narrow one leaves more to the levels, which a few anomalies
-#: among the rows hardly move, and less to the anchor, which lifts every row.
+#: Default margins of the anchor. The anchor lifts every training row, also an anomaly. With a
+#: narrow margin it counts less and the levels count more, which a few anomalies change little.
 _MARGIN = 8.0
-_MARGIN_FOR_DIRT = 1.0
+_MARGIN_IF_ROBUST = 1.0
 
-#: Share of the rows beyond which outlying ones are taken for a nominal group, by robust.
+#: Largest share of outlying rows, for each value of ``robust``. More are taken for a nominal group.
 _MAX_OUTLYING_SHARE = {False: 0.0, "auto": 0.1, True: 0.5}
 
 
 class RankAD(BaseDetector):
     """Rank-SVM anomaly detector with calibrated p-values.
 
-    Trained on nominal rows only: their nearest-neighbor distances rank them, a kernel ranker learns
-    to reproduce the ranks, and held-out nominal rows turn its score into a p-value. Any false-alarm
-    level can then be asked for, and changed, without refitting.
+    It is trained on nominal rows only. Their nearest-neighbor distances rank them. A kernel ranker
+    learns to reproduce the ranks, and held-out nominal rows turn its score into a p-value. You can
+    ask for any false-alarm rate, and change it, without a new fit.
 
     Parameters
     ----------
     alpha : float, default=0.05
-        False-alarm rate of ``predict(X)`` and of ``decision_function``'s zero.
+        False-alarm rate of ``predict(X)`` and of ``decision_function(X)``.
     statistic : str or callable, default="auto"
-        What ranks the training rows. By name: minus the mean distance to the K nearest neighbors
-        ("mean_knn"; "auto" is this one, unless ``robust=True``); minus the distance to the nearest
-        of 16 random rows, averaged over 100 draws ("bagged_knn"); the distance to the K-th neighbor
-        ("kth_knn"); distances about the K-th, averaged over halvings ("halved_knn"); the number of
-        neighbors within a radius ("epsilon"); a leave-one-out density ("kernel_density"); distances
-        along a neighbor graph ("geodesic_knn") or for the local dimension
-        ("dimension_adapted_knn"). Or any callable from rows to values, higher = more nominal (see
-        `rankad.statistics`).
+        What ranks the training rows. A callable takes rows and returns a value for each row, higher
+        = more nominal (see `rankad.statistics`). The names are:
+
+        - "auto": "bagged_knn" if ``robust=True``, else "mean_knn"
+        - "mean_knn": minus the mean distance to the K nearest neighbors
+        - "kth_knn": minus the distance to the K-th neighbor
+        - "halved_knn": minus the mean of the K distances about the K-th, averaged over halvings
+        - "bagged_knn": minus the distance to the nearest of 16 random rows, averaged over 100 draws
+        - "epsilon": the number of neighbors within a radius
+        - "kernel_density": the logarithm of a leave-one-out kernel density
+        - "geodesic_knn": minus the neighbor distances along a neighbor graph
+        - "dimension_adapted_knn": neighbor distances, adapted to the local dimension
     n_neighbors : int or "auto", default="auto"
-        Neighbors K in a statistic given by name, and in the rule for sigma. "auto" is
-        ``n^(4 / (d + 4))`` for n training rows of d columns that vary, at least 5: the rate at
-        which neighbor distances estimate a density best. A number is lowered, with a warning, where
-        there are not that many rows.
+        Number of neighbors K, for a statistic given by name and for the rule of sigma. "auto" is
+        ``n^(4 / (d + 4))`` for n training rows with d columns that vary, and at least 5. At this
+        rate, neighbor distances estimate a density best. A number is lowered, with a warning, if
+        there are too few rows.
     n_centers : int, "auto" or None, default="auto"
-        Largest number of centers of the kernel, and so the cost of scoring. Where there are more
+        Largest number of centers of the kernel. It sets the cost of scoring. If there are more
         training rows, k-means chooses the centers, and training takes time and memory linear in the
-        rows. "auto" is 200 for each column, at most 800. Where the kernel is so wide that fewer
-        suffice, fewer are kept. None takes all training rows, up to 20,000, as candidates; those in
-        no active pair drop out. The ranker trains on at most 250 rows a center or 100,000 rows,
-        whichever is more, drawn at random.
+        rows. "auto" is 200 for each column, at most 800. Fewer centers are kept if the kernel is so
+        wide that fewer suffice. None takes all training rows as candidates, up to 20,000, and drops
+        those that are in no active pair. The ranker trains on a random sample of the rows if there
+        are more than 250 for each center and more than 100,000.
     pairs : int or Pairs, default=10
-        Levels that the ranks are quantized to: the ranker learns to score rows of a higher level
-        above those of a lower one (the paper has 3). `rankad.options.Pairs` has the other choices:
+        Number of levels of the ranks. The ranker learns to score rows of a higher level above rows
+        of a lower level (the paper has 3 levels). `rankad.options.Pairs` has the other choices:
         gaps between ranks, and weights.
     anchor : float or (float, float), default=1.0
         Weight of a virtual point at infinity that every training row must outrank, in units of all
-        pairs together. It makes far points anomalous, and brings the far field of `scorer_`. 0 is
-        the paper: a point far from all data may then get a middling rank. A pair is (weight,
-        margin). The margin is how far above infinity the training rows are to score, in units of
-        the step between two levels; by default 8, and 1 where ``robust=True``. With a wider margin
-        the levels count less: gaps between dense clusters are found better, and the order within
-        the bulk follows the density less.
+        pairs together. It makes far points anomalous, and adds the far field of `scorer_`. 0 is the
+        paper's method: there a point far from all data may get a middle rank. A pair is (weight,
+        margin). The margin is how far above infinity the training rows must score, in units of the
+        step between two levels. The default margin is 8, and 1 if ``robust=True``. With a wider
+        margin the levels count less: gaps between dense clusters are found better, and the order
+        inside the bulk follows the density less.
     C : float, "auto", "published" or array-like, default="auto"
-        Weight of the loss. "auto" is the rule 32 / n. A list is a grid, from which cross-validation
-        chooses; "published" is the paper's grid of 13 values.
+        Weight of the loss. "auto" is the rule 32 / n. A list is a grid for cross-validation.
+        "published" is the paper's grid of 13 values.
     sigma : float, "auto", "published" or array-like, default="auto"
-        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. "auto" is a rule: the
-        larger of .6 and 3 / d, for d columns, times the mean distance to the K nearest neighbors;
-        or, if larger, .85 of the mean distance to the nearest center. A list is a grid; "published"
-        is the paper's, 2^-10 to 2^10 times the mean distance to the K nearest neighbors.
+        Width of the kernel ``exp(-|x - y|^2 / sigma^2)``, in scaled columns. "auto" is the larger
+        of two values. The first is the mean distance to the K nearest neighbors, times the larger
+        of .6 and 3 / d for d columns. The second is .85 of the mean distance to the nearest center.
+        A list is a grid for cross-validation. "published" is the paper's grid, 2^-10 to 2^10 times
+        the mean distance to the K nearest neighbors.
     ranker : RankSVM, optional
-        How the ranker is trained and how it computes: loss, tolerance, iterations, folds for a
-        grid, the outward step, float32. See `rankad.options.RankSVM`.
+        How the ranker is trained and how it scores: loss, tolerance, iterations, folds for a grid,
+        the outward step, float32. See `rankad.options.RankSVM`.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
-        How columns are brought to a common scale, learned from the training rows.
+        How columns are brought to a common scale. It is fitted to the training rows.
     robust : bool or "auto", default="auto"
-        How far to distrust the training rows. "auto" leaves out of training what lies far from all
-        other training rows and so may be dirt: rows whose mean distance to the nearest of 16 random
-        rows is, on a log scale, more than four robust standard deviations above the median, and
-        around which the density is at most a quarter of the median row's. They still calibrate.
-        True is for rows of which more than a percent may be anomalies: it also ranks by
-        "bagged_knn" and takes a margin of 1, unless others are given. False trains on all rows. Set
-        it where the rows are clean and a nominal group, of up to a tenth of the rows, lies far from
-        all others: it would be taken for dirt. Where "auto" would leave out more than a tenth, or
-        True more than half, they leave out none.
+        What to do about anomalies among the training rows.
+
+        "auto" does not train on outlying rows, which lie far from all other training rows. A row is
+        outlying if two conditions hold. Its mean distance to the nearest of 16 random rows is, on a
+        log scale, more than four robust standard deviations above the median. And the density
+        around it is at most a quarter of the density around the median row. If more than a tenth
+        of the rows are outlying, "auto" trains on all rows.
+
+        True is for rows with more than a percent of anomalies. It also ranks by "bagged_knn" and
+        takes a margin of 1, unless you give others. If more than half of the rows are outlying,
+        True trains on all rows.
+
+        False trains on all rows. Set it if the rows are clean and a nominal group of up to a tenth
+        of the rows lies far from all others, because "auto" would leave that group out.
     calibration : {"split", "train", "cross"}, default="split"
-        Where the reference scores come from. "split" holds rows out; its false-alarm rate is
-        guaranteed. "train" is the paper's rank among the training rows, which understates false
-        alarms several-fold with the rule's kernel. "cross" compares with scores of rows left out
-        fold by fold: every row both trains and calibrates, and the rate is empirical, near alpha in
-        experience but not guaranteed.
+        Where the reference scores come from. "split" holds rows out, and its false-alarm rate is
+        guaranteed. "train" is the paper's rank among the training rows. With the default sigma it
+        gives several times more false alarms than alpha. "cross" scores each row by a ranker that
+        was trained without its fold. Then every row trains and calibrates, and the false-alarm rate
+        is near alpha in experience, but not guaranteed.
     calibration_size : float or int, default=0.25
-        Rows that "split" holds out: a share of the rows, or a number.
+        Rows that "split" holds out: a share of the rows, or a number of rows.
     n_jobs : int, optional
-        Threads for cross-validation, the neighbor search, and scoring large batches.
+        Number of threads for cross-validation, the neighbor search, and scoring of large batches.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows, the folds, the subsamples of ``robust``, the centers, and the rows
-        that stand for all where they are very many (see `neighbor_search_`).
+        Draws the held-out rows, the folds, the subsamples of ``robust``, the centers, and the
+        sample of rows if there are very many (see `neighbor_search_`).
     verbose : bool or int, default=False
-        Report progress: to the logger "rankad", or on standard error if nobody listens there, on a
-        terminal as a bar.
+        Report progress to the logger "rankad". If that logger has no handler, progress goes to
+        standard error, as a bar if that is a terminal.
 
     Attributes
     ----------
     expansion_ : KernelExpansion
-        The frozen scoring function. It takes rows as ``fit`` did, or, where `scaler_` is more than
-        a shift and a scale of each column, rows that `scaler_` has transformed.
+        The frozen scoring function. It takes rows as ``fit`` does. If `scaler_` is more than a
+        shift and a scale of each column, it takes rows that `scaler_` has transformed.
     scorer_ : Scorer
-        Scores and p-values without the checks of the methods: one row in microseconds.
+        Scores and p-values without the checks of the methods. It scores one row in microseconds.
     pruning_error_ : float
-        The most that a score changed, anywhere within reach of the centers, when some of them were
-        left out for a wide kernel; mostly 0.
+        Upper bound on how much any score changed, within reach of the centers, when centers of a
+        wide kernel were dropped. It is 0 if none were dropped.
     scaler_ : transformer
         The fitted scaler.
     reference_ : ReferenceScores
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
-        Rows of ``fit`` whose scores made its reference, ascending: those held out, or all.
+        Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
         `calibrate` does not change them.
     offset_ : float
-        Rows that score below it are anomalies at level ``alpha``.
+        Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     C_, sigma_ : float
-        Chosen weight of the loss and width of the kernel.
+        Chosen weight of the loss and chosen width of the kernel.
     cv_results_ : dict
-        Table of the cross-validation, like `GridSearchCV`'s; only where a grid was given. The score
-        is the share of held-out pairs ordered rightly.
+        Table of the cross-validation, like that of `GridSearchCV`. It exists only if C or sigma was
+        a grid. The score is the share of held-out pairs in the right order.
     mean_neighbor_distance_ : float
-        Mean distance of the scaled training rows to their K nearest others; where those are very
-        many, to the K nearest of a random sample, as `neighbor_search_` says.
+        Mean distance of the scaled training rows to their K nearest other rows. If there are very
+        many rows, only a random sample of them is searched, as `neighbor_search_` says.
     n_neighbors_ : int
-        Neighbors used.
+        Number of neighbors K that was used.
     n_outlying_ : int
-        Training rows that were left out as outlying; 0 if ``robust=False``.
+        Number of outlying rows that did not train. It is 0 if ``robust=False``.
     neighbor_search_ : NeighborSearch
-        How neighbors were sought for the statistic, or, where that seeks none, for
-        `mean_neighbor_distance_`: by k-d tree or brute force, and among all rows or, where those
-        are very many, a random sample.
+        How neighbors were searched for the statistic: by k-d tree or by brute force, among all rows
+        or, if there are very many, among a random sample. If the statistic searches none, it is the
+        search for `mean_neighbor_distance_`.
     solution_ : Solution
         Status, iterations, objective and gradient norm of the final solve.
     n_iter_ : int
@@ -237,13 +247,24 @@ class RankAD(BaseDetector):
 
     @classmethod
     def as_published(cls, **params: Any) -> Self:
-        """Build the paper's detector, to the letter; ``params`` set or override parameters.
+        """Build the paper's detector, with all its choices.
 
-        No anchor and no far field, ranks among the training rows, columns as they are, and (C,
-        sigma) cross-validated over the full grid: 13 x 21 cells, 4 folds. The loss is the squared
-        hinge of the routine that the paper used; ``ranker=RankSVM(loss="hinge")`` takes that of its
-        equation.
+        It has no anchor and no far field. It ranks among the training rows and does not scale the
+        columns. (C, sigma) is cross-validated over the full grid: 13 x 21 cells, 4 folds. The loss
+        is the squared hinge of the routine that the paper used. For the loss of the paper's
+        equation, set ``ranker=RankSVM(loss="hinge")``.
 
+        Parameters
+        ----------
+        **params
+            Parameters of `RankAD` to set or to override.
+
+        Returns
+        -------
+        detector : RankAD
+
+        Examples
+        --------
         >>> RankAD.as_published(random_state=0)
         RankAD(C='published', anchor=0.0, calibration='train', n_centers=None,
                n_neighbors=10, pairs=3, random_state=0, robust=False, scaler=None,
@@ -263,10 +284,20 @@ class RankAD(BaseDetector):
         return cls(**(published | params))
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; ``pairs__levels=3`` or ``ranker__tol=1e-4`` reach into the objects.
+        """Set parameters. ``pairs__levels=3`` and ``ranker__tol=1e-4`` reach into the objects.
 
-        Where ``pairs`` is a number or ``ranker`` is None, the object with its other values at their
-        defaults is made first.
+        If ``pairs`` is a number or ``ranker`` is None, the object is made first, with defaults for
+        its other values.
+
+        Parameters
+        ----------
+        **params
+            Parameters and their values.
+
+        Returns
+        -------
+        self : object
+            This detector.
         """
         nested = {name: value for name, value in params.items() if "__" in name}
         super().set_params(**{name: params[name] for name in params.keys() - nested.keys()})
@@ -279,24 +310,25 @@ class RankAD(BaseDetector):
 
     @validated_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn from nominal rows, and calibrate: Algorithm 1.
+        """Learn from nominal rows, and calibrate (Algorithm 1).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Nominal rows: numpy, pandas, polars or Arrow.
+            Nominal rows: an array, or a frame of pandas, polars or Arrow.
         y : Ignored
 
         Returns
         -------
         self : object
+            This detector.
         """
-        fitted, rows, rng, holdout = self._begin_fit(X)  # validated, and some held out
+        fitted, rows, rng, holdout = self._begin_fit(X)  # checked rows, and which of them train
         pairs, options, problem = self._pairs, self._ranker, self._problem
         statistic_rule, center_rule = self._statistic_rule, CenterRule(self.n_centers)
 
-        def learn(rows: FloatArray, like: LearnedRanker | None = None) -> LearnedRanker:
-            """Learn from rows; a fold of them takes over what was chosen for all, ``like``."""
+        def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:
+            """Learn from rows. A fold takes over the choices of the model of all rows."""
             center_rule.require_feasible(rows)
             scaler = fitted_scaler(self.scaler, rows)
             sample = self._sample(scaled(scaler, rows), center_rule, rng)
@@ -309,10 +341,10 @@ class RankAD(BaseDetector):
             preferences = pairs(ranked.values)
             require_pairs(ranked.values, preferences)
 
-            # Step 5 comes first here: C and sigma, by the rule or by cross-validation.
+            # Step 5 before step 4: C and sigma, by the rule or by cross-validation.
             centers = center_rule.centers(points, rng)
             chosen = self._width_and_weight.taking_over(
-                None if like is None else like.chosen
+                None if full_model is None else full_model.chosen
             ).choose(
                 sample,
                 ranked,
@@ -337,7 +369,7 @@ class RankAD(BaseDetector):
                 options,
                 sample.all_points,
                 ranked.mean_neighbor_distance,
-                is_final=like is None,
+                is_final=full_model is None,
             )
             columns = shift_and_scale(scaler, rows.shape[1])
             return LearnedRanker(
@@ -352,7 +384,7 @@ class RankAD(BaseDetector):
 
         model = learn(rows[holdout.training])
         fitted.__dict__.update(model.attributes())
-        # The scores that become the reference: of the rows held out.
+        # The reference: scores of the held-out rows, or as `calibration` asks.
         return self._end_fit(fitted, model, holdout, holdout.reference(model, learn, rows))
 
     def explain(
@@ -365,10 +397,10 @@ class RankAD(BaseDetector):
         X : array-like of shape (n_samples, n_features)
             Rows to explain.
         rows : array-like of shape (n_rows, n_features), optional
-            Nominal rows, such as those of ``fit``, among which to look for the nearest; by default,
-            the centers of the expansion.
+            Nominal rows, for example those of ``fit``, to search for the nearest ones. The default
+            is the centers of the expansion.
         n_nearest : int, default=3
-            How many of them; all, where there are fewer.
+            How many nearest rows to report; all if there are fewer.
 
         Returns
         -------
@@ -377,13 +409,13 @@ class RankAD(BaseDetector):
 
         Notes
         -----
-        A feature's nominal values are those of the centers of the kernel sum. All of them are tried
-        by the closed form of the kernel sum. The best one of each feature is then scored by the
-        detector itself: gains and p-values are what it says of the changed row. Where no single
-        feature raises the p-value, the row is anomalous in several together; its nearest nominal
-        rows then tell more.
+        The nominal values of a feature are those of the centers of the kernel sum. All of them are
+        tried by the closed form of the kernel sum. Then the detector itself scores the row with the
+        best value of each feature. The gains and p-values are those of these changed rows. If no
+        single feature raises the p-value, the row is anomalous in several features together. Then
+        compare it with its nearest nominal rows.
 
-        The scaler must shift and scale each column for itself: "standard", "robust", None, a
+        The scaler must shift and scale each column on its own: "standard", "robust", None, a
         `StandardScaler` or a `RobustScaler`.
 
         Examples
@@ -421,7 +453,7 @@ class RankAD(BaseDetector):
 
     @property
     def scorer_(self) -> Scorer:
-        """Scores and p-values without the checks, for one row in microseconds."""
+        """Scores and p-values without the checks: one row in microseconds."""
         return Scorer(self.expansion_, self.reference_, self.scaler_)
 
     @property
@@ -438,7 +470,7 @@ class RankAD(BaseDetector):
     def _anchor(self) -> tuple[float, float]:
         """Weight and margin of the point at infinity."""
         if not isinstance(self.anchor, tuple):
-            return float(self.anchor), _MARGIN_FOR_DIRT if self._is_for_dirt else _MARGIN
+            return float(self.anchor), _MARGIN_IF_ROBUST if self._is_robust else _MARGIN
         are_numbers = all(isinstance(part, Real) for part in self.anchor)
         if len(self.anchor) != 2 or not are_numbers or self.anchor[0] < 0 or self.anchor[1] <= 0:
             raise ValueError(
@@ -448,7 +480,8 @@ class RankAD(BaseDetector):
         return float(self.anchor[0]), float(self.anchor[1])
 
     @property
-    def _is_for_dirt(self) -> bool:
+    def _is_robust(self) -> bool:
+        """Whether ``robust=True``: more than a percent of the rows may be anomalies."""
         return self.robust != "auto" and bool(self.robust)
 
     @property
@@ -460,14 +493,14 @@ class RankAD(BaseDetector):
         self._pairs.validate()
         if options.outward > 0.0 and weight == 0.0:
             raise ValueError(
-                f"outward={options.outward} needs an anchor: without one scores have no zero, and "
-                "cannot shrink towards it. Set anchor above 0, or outward to 0."
+                f"outward={options.outward} needs an anchor: without an anchor, scores have no "
+                "zero to shrink to. Set anchor above 0, or outward to 0."
             )
         return options.problem(weight, margin)
 
     @property
     def _statistic_rule(self) -> StatisticRule:
-        return StatisticRule(self.statistic, self.n_neighbors, self._is_for_dirt, self.n_jobs)
+        return StatisticRule(self.statistic, self.n_neighbors, self._is_robust, self.n_jobs)
 
     @property
     def _width_and_weight(self) -> WidthAndWeight:
@@ -476,7 +509,7 @@ class RankAD(BaseDetector):
     def _sample(
         self, points: FloatArray, center_rule: CenterRule, rng: np.random.RandomState
     ) -> TrainingSample:
-        """The scaled rows that train."""
+        """The scaled rows, and which of them train."""
         return TrainingSample.drawn(
             points,
             max_centers=center_rule.max_centers(points),

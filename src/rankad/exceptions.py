@@ -1,4 +1,4 @@
-"""Errors and warnings of rankad; each is also the standard class that scikit-learn would use."""
+"""Errors and warnings of rankad. Each is also of the class that scikit-learn would use."""
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -6,12 +6,12 @@ __all__ = ["CalibrationWarning", "ConvergenceWarning", "NoPairsError", "Unresolv
 
 
 class NoPairsError(ValueError):
-    """The statistic orders no two training points, so there is nothing to learn from."""
+    """No two training points form a pair for the ranker, so there is nothing to learn."""
 
 
 class UnresolvableAlphaError(ValueError):
-    """The level alpha is finer than the reference scores can resolve."""
+    """The false-alarm rate alpha is too small for the number of reference scores."""
 
 
 class CalibrationWarning(UserWarning):
-    """The reference scores are too few for the level asked in the constructor."""
+    """The reference is too small, or has too little weight, for what is asked of it."""

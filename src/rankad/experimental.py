@@ -1,7 +1,7 @@
-"""The stages of Algorithm 1, for research: importable, documented, but not stable.
+"""The stages of Algorithm 1, for research. They are documented, but not stable.
 
-Each is a module: `statistics` (nearest-neighbor statistics G), `preferences` (ranks, levels and
-pairs), `kernels` (Gram matrices, centers, the kernel expansion), `solvers` (losses, truncated
+Each stage is a module: `statistics` (nearest-neighbor statistics G), `preferences` (ranks, levels
+and pairs), `kernels` (Gram matrices, centers, the kernel expansion), `solvers` (losses, truncated
 Newton), `ranker` (from preferences to a kernel expansion) and `tuning` (the rules and
 cross-validation). Names in them may change in any release, without a deprecation.
 

@@ -1,10 +1,11 @@
-"""Why rows alarm: what moving one feature alone would gain, by the kernel sum in closed form.
+"""Why rows alarm: how much the score gains if one feature alone moves, in closed form.
 
-The kernel of a center is a product over the features. So when feature f of a row moves to v, the
-kernel becomes ``exp(-rest_j) exp(-(v - c_jf)^2)`` (in units of sigma), ``rest_j`` the squared
-distance without f: the one factor is the row's, the other the candidate's, and the scores of all
-candidates are one product of a matrix and a vector. Every ``rest_j`` is added up from the other
-features, never subtracted from the whole: of a feature that is far out nothing else would be left.
+The kernel of a center is a product over the features. If feature f of a row moves to v, the kernel
+becomes ``exp(-rest_j) exp(-(v - c_jf)^2)`` (in units of sigma), where ``rest_j`` is the squared
+distance without f. The first factor depends on the row, the second on the candidate v. So the
+scores of all candidates are one product of a matrix and a vector. Every ``rest_j`` is the sum over
+the other features. It is not the full distance minus one term, because that difference loses all
+digits if feature f is far out.
 """
 
 from __future__ import annotations
@@ -25,16 +26,30 @@ from rankad.statistics.neighbors import nearest_rows
 
 __all__ = ["Explanation", "Reason"]
 
-#: Numbers in one of the arrays at work, of which there are a few at a time.
+#: Largest number of entries of one work array. There are a few such arrays at a time.
 _CHUNK_ENTRIES = 2**20
 
-#: Rows and features of each that are shown.
+#: Rows, and features of each row, that the repr shows.
 _SHOWN_ROWS = 10
 _SHOWN_FEATURES = 3
 
 
 class Reason(NamedTuple):
-    """A feature of a row: its value, the best nominal one, and what that alone would change."""
+    """One feature of a row: its value, its best nominal value, and what that change gains.
+
+    Attributes
+    ----------
+    name : str
+        Name of the feature.
+    value : float
+        The row's value.
+    best_value : float
+        The nominal value at which the row scores best.
+    gain : float
+        Score gained by that change alone.
+    p_value_after : float
+        p-value of the row after that change alone.
+    """
 
     name: str
     value: float
@@ -43,7 +58,7 @@ class Reason(NamedTuple):
     p_value_after: float
 
     def __str__(self) -> str:
-        """From where to where.
+        """The change of the value.
 
         >>> print(Reason("amount", 812.0, 43.1, gain=5.2, p_value_after=0.41))
         amount 812 -> 43.1
@@ -53,32 +68,41 @@ class Reason(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Why rows alarm, feature by feature, as `RankAD.explain` found it.
+    """Why rows alarm, feature by feature: the result of `RankAD.explain`.
 
     Attributes
     ----------
     feature_names : tuple of str
-        Those that the detector has seen in ``fit``; without names, x0, x1 and so on.
+        Names of the columns in ``fit``, or x0, x1 and so on if they had no names.
     values : array of shape (n_samples, n_features)
         The rows.
     scores, p_values : array of shape (n_samples,)
-        The detector's, of the rows.
+        Scores and p-values of the rows.
     gains : array of shape (n_samples, n_features)
-        Score gained by moving that feature alone to its best nominal value; 0 where none is better
-        than the row's own.
+        Score gained if that feature alone moves to its best nominal value. It is 0 if no nominal
+        value is better than the row's own value.
     best_values : array of shape (n_samples, n_features)
-        That value; the row's own where nothing is gained.
+        The best nominal value, or the row's own value if nothing is gained.
     p_values_after : array of shape (n_samples, n_features)
-        The p-value that the row would then have.
+        p-value of the row after that change alone.
     gradients : array of shape (n_samples, n_features)
-        Derivative of the score by that feature: of the kernel sum (or the far field), without the
-        outward step of an expansion that has one.
+        Derivative of the score with respect to that feature. It is the derivative of the kernel sum
+        (or of the far field), without the outward step.
     nearest : array of shape (n_samples, n_nearest)
-        Which nominal rows (or centers of the detector's expansion) are nearest, nearest first.
+        Indices of the nearest nominal rows (or of the nearest centers of the expansion), nearest
+        first.
     nearest_distances : array of shape (n_samples, n_nearest)
-        How far they are, in scaled columns.
+        Distances to them, in scaled columns.
     nearest_rows : array of shape (n_samples, n_nearest, n_features)
-        Those rows themselves.
+        Those rows.
+
+    Examples
+    --------
+    >>> from rankad import RankAD
+    >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
+    >>> explanation = RankAD(random_state=0).fit(nominal).explain([[0.0, 9.0, 0.0]])
+    >>> explanation.top(0, n=1)[0].name
+    'x1'
     """
 
     feature_names: tuple[str, ...]
@@ -94,7 +118,19 @@ class Explanation:
     nearest_rows: FloatArray
 
     def top(self, i: int, n: int = 3) -> list[Reason]:
-        """The n features of row i (all, where there are fewer) that gain most, most gain first."""
+        """The n features of row i that gain most, largest gain first; all if there are fewer.
+
+        Parameters
+        ----------
+        i : int
+            Index of the row.
+        n : int, default=3
+            Number of features.
+
+        Returns
+        -------
+        reasons : list of Reason
+        """
         order = np.argsort(-self.gains[i], kind="stable")[: _require_count("n", n)]
         columns = (self.values, self.best_values, self.gains, self.p_values_after)
         return [
@@ -130,19 +166,19 @@ def explained(
     n_nearest: int = 3,
     n_jobs: int | None = None,
 ) -> Explanation:
-    """Explain the score of each row: see `RankAD.explain`, which has checked the rows.
+    """Explain the score of each row. `RankAD.explain` has checked the rows.
 
-    Nearest rows are looked for ``among`` the rows given, or among the centers.
+    The nearest rows are searched ``among`` the given rows, or else among the centers.
     """
     offset, scale = _shift_and_scale(scorer, rows.shape[1])
     kernel_sum = _KernelSum.from_expansion(scorer.expansion, offset, scale)
     n_nearest = _require_count("n_nearest", n_nearest)
-    values = rows.copy()  # the caller's may change later
+    values = rows.copy()  # the caller may change the rows later
     nominal = kernel_sum.center_rows if among is None else among
     scores = scorer(values, n_jobs)
     best_values, gradients = _best_moves(kernel_sum, values)
     moved_scores = _moved_scores(scorer, values, best_values, n_jobs)
-    scores_after = np.maximum(moved_scores, scores[:, None])  # staying is a choice, too
+    scores_after = np.maximum(moved_scores, scores[:, None])  # the feature may also stay
     gains = scores_after - scores[:, None]
     nearest, distances = nearest_rows(
         scaled(scorer.scaler, nominal),
@@ -167,11 +203,11 @@ def explained(
 
 @dataclass(frozen=True, eq=False)
 class _KernelSum:
-    """The detector's expansion in float64: arrays that the closed forms need.
+    """The detector's expansion in float64: the arrays of the closed forms.
 
     ``g = sum_j weights_j (exp(-|u - centers_j|^2) - centered)`` for ``u = (x - offset) / unit``,
-    which is in units of sigma, and the far field beyond. ``centers`` has shape ``(n_features,
-    n_centers)``; ``center_rows``, in the units of x, has the rows' shape.
+    which is in units of sigma. Beyond it is the far field. ``centers`` has shape ``(n_features,
+    n_centers)``. ``center_rows`` has shape ``(n_centers, n_features)`` and the units of x.
     """
 
     center_rows: FloatArray
@@ -186,7 +222,7 @@ class _KernelSum:
     def from_expansion(
         cls, expansion: KernelExpansion, offset: FloatArray, scale: FloatArray
     ) -> Self:
-        """Arrays in the units of the rows, whose columns are shifted and scaled."""
+        """Arrays in the units of the rows, given the shift and the scale of the columns."""
         centers = expansion.centers.astype(np.float64)
         return cls(
             centers * scale + offset,
@@ -200,24 +236,24 @@ class _KernelSum:
 
     def steps(self, rows: FloatArray) -> FloatArray:
         """Differences to the centers, shape ``(n, n_features, n_centers)``."""
-        # As the expansion does, rows are cut off where squared distances are still finite.
+        # As in the expansion, rows are clipped where squared distances are still finite.
         limit = np.sqrt(np.finfo(np.float64).max / 16.0 / len(self.centers))
         with np.errstate(over="ignore"):
             coordinates = np.clip((rows - self.offset) / self.unit, -limit, limit)
         return np.asarray(coordinates[:, :, None] - self.centers)
 
     def candidates(self, feature: int) -> Iterator[_Candidates]:
-        """Distinct values of the feature among the centers, in chunks that bound the memory."""
+        """Distinct values of the feature among the centers, in chunks that limit the memory."""
         offset, unit, centers = self.offset[feature], self.unit[feature], self.centers[feature]
         values = np.unique(self.center_rows[:, feature])
         kernel = np.expm1 if self.centered else np.exp
         for chunk in _chunks(len(values), len(centers)):
-            # From the values as they are given out, rounded to the units of the rows.
+            # From the values that the user gets, which are rounded in the units of the rows.
             squares = ((values[chunk, None] - offset) / unit - centers) ** 2
             yield _Candidates(values[chunk], squares, kernel(-squares))
 
     def scores(self, rest: FloatArray, candidates: _Candidates) -> FloatArray:
-        """Scores of a row, with squared distances ``rest`` without a feature, at its candidates."""
+        """Scores of a row at the candidates, given its squared distances without the feature."""
         weighted = self.weights * np.exp(-rest)
         sums = candidates.kernels @ weighted
         if self.centered:  # exp(-a-b) - 1 = exp(-a) (exp(-b) - 1) + exp(-a) - 1
@@ -228,7 +264,7 @@ class _KernelSum:
         return self.far_field.applied(sums, nearest)
 
     def gradients(self, steps: FloatArray) -> FloatArray:
-        """Derivatives of the score by each feature, in the units of the rows."""
+        """Derivatives of the score with respect to each feature, in the units of the rows."""
         exponents = np.square(steps).sum(axis=1)
         weighted = self.weights * np.exp(-exponents)
         gradients = (steps @ weighted[:, :, None])[:, :, 0]
@@ -239,7 +275,7 @@ class _KernelSum:
 
 
 class _Candidates(NamedTuple):
-    """Values of a feature, with squared distances to the centers in it, and their kernels."""
+    """Values of a feature, their squared distances to the centers in it, and their kernels."""
 
     values: FloatArray
     squares: FloatArray
@@ -247,7 +283,7 @@ class _Candidates(NamedTuple):
 
 
 def _best_moves(kernel_sum: _KernelSum, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Value that scores best, of each row in each feature alone, and the gradients."""
+    """Value at which each row scores best, for each feature moved alone, and the gradients."""
     best_values, gradients = np.empty_like(rows), np.empty_like(rows)
     chunks = _chunks(len(rows), kernel_sum.centers.size)
     for chunk in track(chunks, len(chunks), "explaining rows"):
@@ -263,7 +299,7 @@ def _best_values(kernel_sum: _KernelSum, rests: FloatArray, feature: int) -> Flo
     """Candidate of the feature at which each row scores best."""
     best_values, best_scores = np.zeros(len(rests)), np.full(len(rests), -np.inf)
     for candidates in kernel_sum.candidates(feature):
-        # Row by row: what comes out must not depend on the batch, not even by rounding.
+        # Row by row, so that the result does not depend on the batch, not even by rounding.
         for i, rest in enumerate(rests):
             scores = kernel_sum.scores(rest, candidates)
             best = scores.argmax()
@@ -273,7 +309,7 @@ def _best_values(kernel_sum: _KernelSum, rests: FloatArray, feature: int) -> Flo
 
 
 def _sums_of_others(terms: FloatArray) -> FloatArray:
-    """For each index of axis 1, the sum over all the others.
+    """For each index of axis 1, the sum over all other indices.
 
     >>> _sums_of_others(np.array([[[1.0], [1e20], [5.0]]]))[0, :, 0]
     array([1.e+20, 6.e+00, 1.e+20])
@@ -287,7 +323,7 @@ def _sums_of_others(terms: FloatArray) -> FloatArray:
 def _moved_scores(
     scorer: Scorer, rows: FloatArray, best_values: FloatArray, n_jobs: int | None
 ) -> FloatArray:
-    """The detector's scores of each row with one feature moved, for each of them."""
+    """The detector's scores of each row with one feature moved, one column for each feature."""
     scores = np.empty_like(rows)
     features = np.arange(rows.shape[1])
     for chunk in _chunks(len(rows), rows.shape[1] ** 2):
@@ -299,19 +335,19 @@ def _moved_scores(
 
 
 def _chunks(n: int, n_entries_each: int) -> list[slice]:
-    """Slices of n things that have so many entries each."""
+    """Slices of n items that have ``n_entries_each`` entries each."""
     n_chunk = max(1, _CHUNK_ENTRIES // n_entries_each)
     return [slice(start, start + n_chunk) for start in range(0, n, n_chunk)]
 
 
 def _shift_and_scale(scorer: Scorer, n_columns: int) -> tuple[FloatArray, FloatArray]:
-    """How the columns are scaled, if each is scaled for itself."""
+    """Shift and scale of the columns. Refuse a scaler that does more than that."""
     columns = shift_and_scale(scorer.scaler, n_columns)
     if columns is None:
         raise TypeError(
             f"The scaler {scorer.scaler} does more than shift and scale each column, so scores "
-            "cannot be explained column by column. Fit with scaler='standard', 'robust' or None; "
-            "or transform the rows first, fit on what comes out, and explain that."
+            "cannot be explained column by column. Fit with scaler='standard', 'robust' or None. "
+            "Or transform the rows first, then fit and explain the transformed rows."
         )
     return columns
 

@@ -1,6 +1,6 @@
-"""What only experiments vary, in two small objects: the pairs, and how the ranker is trained.
+"""Options that only experiments change: the pairs, and how the ranker is trained.
 
-Both have `get_params` and `set_params`, so that a grid search reaches into them:
+Both have `get_params` and `set_params`, so a grid search can set their values:
 ``RankAD().set_params(pairs__levels=3, ranker__tol=1e-4)``.
 """
 
@@ -38,15 +38,15 @@ class Pairs(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     levels : int, "tail" or None, default=10
-        Levels that the ranks are quantized to; a pair is two rows of different levels. A number m
-        makes m equal levels (the paper has 3). "tail" makes two: the least nominal tenth of the
-        rows, and all others. None gives every distinct rank a level of its own.
+        Levels of the ranks. A pair is two rows of different levels. A number m makes m equal levels
+        (the paper has 3). "tail" makes two levels: the least nominal tenth of the rows, and all
+        other rows. None gives every distinct rank its own level.
     min_gap : float, optional
-        Take the pairs whose ranks, between 0 and 1, differ by at least this. ``levels`` is then not
+        Take the pairs whose ranks, between 0 and 1, differ by at least this. Then ``levels`` is not
         used.
     weight : callable, optional
-        Weight of a pair, from the level of its first row and that of its second: the w_ij of eq.
-        (8). By default 1. Needs a number of levels, at most 100.
+        Weight of a pair, from the level of its first row and the level of its second row: the w_ij
+        of eq. (8). The default is 1. It needs a number of levels, at most 100.
 
     Examples
     --------
@@ -75,20 +75,21 @@ class Pairs(BaseEstimator):  # type: ignore[misc]
         self.weight = weight
 
     def validate(self) -> None:
-        """Refuse parameters out of range, or such as contradict each other."""
+        """Refuse parameters that are out of range, or that contradict each other."""
         _validate(self)
         if self.min_gap is not None and self.weight is not None:
             raise ValueError(
-                "weight is for pairs of levels; with min_gap there are no levels. Give one of them."
+                "weight needs levels, but min_gap makes pairs without levels. Set one of them to "
+                "None."
             )
         if self.levels == "tail" and self.weight is not None:
             raise ValueError(
-                "weight tells levels apart; with levels='tail' all pairs have the same two. Set "
-                "levels to a number."
+                "weight has no effect with levels='tail', because all pairs have the same two "
+                "levels. Set levels to a number, or weight to None."
             )
 
     def __call__(self, statistic: FloatArray) -> Preferences:
-        """Pairs of the rows with these values of the statistic."""
+        """Pairs of the rows, given the value of the statistic of each row."""
         if self.min_gap is not None:
             return rank_gap_preferences(statistic, self.min_gap)
         if self.levels == "tail":
@@ -98,29 +99,29 @@ class Pairs(BaseEstimator):  # type: ignore[misc]
 
 
 class RankSVM(BaseEstimator):  # type: ignore[misc]
-    """How the ranker is trained, and how it computes: ``RankAD(ranker=RankSVM(...))``.
+    """How the ranker is trained, and how it scores: ``RankAD(ranker=RankSVM(...))``.
 
     Parameters
     ----------
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        Loss of a pair. "hinge" is the paper's equation; it takes longer to solve.
+        Loss of a pair. "hinge" is the loss of the paper's equation. It takes longer to solve.
     tol : float, default=1e-6
-        The solver stops when the gradient's norm is at most this times the ranker's norm.
+        The solver stops when the norm of the gradient is at most ``tol`` times the norm of the
+        ranker.
     max_iter : int, default=100
-        Newton steps of one solve, at most.
+        Largest number of Newton steps of one solve.
     cv : int, cross-validation splitter or iterable of splits, default=4
-        Folds for a grid of C or sigma. They are folds of the rows that train, not of those held
-        out.
+        Folds for a grid of C or sigma. The folds divide the rows that train, not the held-out rows.
     outward : float, default=0.0
-        Judge a row a little further out than it is: its score is multiplied by
-        ``exp(-outward |v|^2 / sigma^2)``. Here v is its distance from the weighted mean of the
-        centers around it, and sigma is .6 of the mean distance to the K nearest neighbors. Rows
-        beside their neighbors, not among them, then score lower. 4 is a good value where gaps
-        matter. Scoring takes longer (see `KernelExpansion`). Needs an anchor.
+        Lower the score of rows that lie beside their neighbors, not among them. The score is
+        multiplied by ``exp(-outward |v|^2 / sigma^2)``. Here v is the distance of the row from the
+        weighted mean of the centers around it, and sigma is .6 of the mean distance to the K
+        nearest neighbors. 4 is a good value where gaps between clusters matter. Scoring takes
+        longer (see `KernelExpansion`). It needs an anchor.
     dtype : {"float64", "float32"}, default="float64"
-        Arithmetic of scoring. float32 is used only if it changes no p-value by 1e-3 or more, tried
-        on training rows moved a little; else it warns and stays with float64. Training always takes
-        float64.
+        Arithmetic of scoring. float32 is used only if it changes no p-value by 1e-3 or more. This
+        is tested on training rows that are moved a little. If the test fails, a warning says so and
+        scoring stays in float64. Training always uses float64.
 
     Examples
     --------
@@ -155,16 +156,16 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
         self.dtype = dtype
 
     def validate(self) -> None:
-        """Refuse parameters out of range."""
+        """Refuse parameters that are out of range."""
         _validate(self)
 
     def problem(self, anchor: float, anchor_margin: float) -> RankProblem:
-        """The problem to solve, with the weight and the margin of the point at infinity."""
+        """The problem to solve, given the weight and the margin of the point at infinity."""
         return RankProblem(anchor, anchor_margin, self.loss, self.tol, self.max_iter)
 
 
 def _validate(options: Any) -> None:
-    """Refuse parameters out of range, in scikit-learn's words."""
+    """Refuse parameters that are out of range, with scikit-learn's messages."""
     validate_parameter_constraints(
         options._parameter_constraints,
         options.get_params(deep=False),

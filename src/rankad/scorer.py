@@ -1,4 +1,4 @@
-"""A fitted ranker without its detector: rows in, scores and p-values out, nothing checked."""
+"""A fitted ranker without its detector: rows in, scores and p-values out, without checks."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,18 +9,20 @@ from rankad._scaling import transformed
 from rankad._typing import FloatArray
 from rankad.calibration import ReferenceScores
 from rankad.kernels import KernelExpansion
-from rankad.models.learned_ranker import expansion_scores, takes_rows
+from rankad.models.learned_ranker import expansion_scores, takes_raw_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorer:
-    """Scores and p-values of rows as `fit` took them, at the cost of the kernel sum alone.
+    """Scores and p-values of rows, at the cost of the kernel sum alone.
 
-    For services and streams: the same numbers as the detector's, to the last bit, without the
-    checks of its methods. Rows are float64 arrays with the columns of ``fit``, in that order. A row
-    with NaN, or of which the scaler makes NaN, gets NaN. An infinite one gets the score of a very
-    far point, or NaN where the scaler is more than a shift and a scale of each column. Frozen: a
-    detector that is fitted or calibrated again has a new one.
+    Use it in services and on streams. It gives the numbers of the detector, to the last bit,
+    without the checks of the detector's methods. Rows are float64 arrays with the columns of
+    ``fit``, in that order.
+
+    A row with NaN gets NaN, and so does a row that the scaler turns into NaN. An infinite row gets
+    the score of a very far point, or NaN if the scaler is more than a shift and a scale of each
+    column. A scorer does not change. A detector that is fitted or calibrated again has a new one.
 
     Examples
     --------
@@ -40,7 +42,7 @@ class Scorer:
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row, shape ``(n,)``; higher = more nominal."""
-        if takes_rows(self.expansion):
+        if takes_raw_rows(self.expansion):
             return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
         is_finite = np.isfinite(rows).all(axis=1)
         scores = np.full(len(rows), np.nan)
@@ -59,13 +61,13 @@ class Scorer:
 
     def score(self, row: FloatArray) -> float:
         """Score of one row, shape ``(n_features,)``."""
-        if takes_rows(self.expansion):
+        if takes_raw_rows(self.expansion):
             return self.expansion.score(row)
         return float(self(np.asarray(row)[None])[0])
 
     def p_value(self, row: FloatArray) -> float:
         """p-value of one row, shape ``(n_features,)``."""
-        if takes_rows(self.expansion):
+        if takes_raw_rows(self.expansion):
             n_at_most = self.expansion.rank(row, self.reference.scores)
             return self.reference.p_value(n_at_most) if n_at_most >= 0 else np.nan
         return float(self.p_values(np.asarray(row)[None])[0])

@@ -66,7 +66,7 @@ def test_masses_match_the_definition_with_ties(values, depth):
     ordered = np.sort(np.array(values))
     distinct, counts = np.unique(ordered, return_counts=True)
     if np.ptp(ordered) < 1e-9 and distinct.size > 1:
-        return  # probabilities of splits between denormal gaps are rounding
+        return  # probabilities of splits in denormal gaps are rounding errors
     expected = oracles.level_mass(ordered, depth)
     assert_allclose(
         np.repeat(masses_at_depth(distinct, counts, depth), counts), expected, rtol=1e-6
@@ -145,7 +145,7 @@ def test_scores_that_depend_on_the_batch_are_taken_row_by_row(nominal, new):
 
 
 def test_a_detector_that_cannot_score_new_rows_is_refused(nominal):
-    with pytest.raises(TypeError, match="LocalOutlierFactor can with novelty=True"):
+    with pytest.raises(TypeError, match="LocalOutlierFactor scores new rows with novelty"):
         Calibrated(LocalOutlierFactor()).fit(nominal)
 
 
@@ -203,12 +203,12 @@ def test_what_cannot_score_a_row_by_itself_is_refused_by_name(inner, nominal):
 
 
 def test_what_decides_without_a_convention_is_refused(nominal):
-    with pytest.raises(TypeError, match="LinearSVC is no scikit-learn or PyOD detector"):
+    with pytest.raises(TypeError, match="LinearSVC cannot be calibrated: it is not a scikit"):
         Calibrated(_FittedWithLabels()).fit(nominal)
 
 
 class _FittedWithLabels(BaseEstimator):
-    """A classifier in disguise: it decides, but which way is anomalous?"""
+    """A classifier: it has decisions, but they do not say which side is anomalous."""
 
     def fit(self, X, y=None):
         self.best_estimator_ = LinearSVC().fit(X, np.arange(len(X)) % 2)

@@ -1,4 +1,4 @@
-"""Bands over all levels: they hold as often as they say, and are as tight as can be."""
+"""Bands over all alphas: they hold with the confidence, and they are tight."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ METHODS = pytest.mark.parametrize("method", ["auto", *sorted(BANDS)])
 
 
 def outside(band, n_samples, seed=1):
-    """How often uniform order statistics leave the band: fresh ones, not those it was tuned by."""
+    """Share of samples that leave the band. They are fresh, not those that tuned it."""
     rng = np.random.default_rng(seed)
     return (np.sort(rng.uniform(size=(n_samples, len(band))), axis=1) > band).any(axis=1).mean()
 
@@ -55,9 +55,9 @@ def test_the_default_is_tight_where_alarms_are():
     default, simes, dkw = (false_alarm_band(1000, 0.9, m) for m in ("auto", "simes", "dkw"))
     for j in (10, 20, 50, 100):
         assert default[j] < dkw[j]
-    assert default[10] < 1.06 * simes[10]  # hardly worse where Simes is best
+    assert default[10] < 1.06 * simes[10]  # little worse where Simes is best
     assert default[100] < 0.95 * simes[100]  # and better elsewhere
-    # It uses up its probability: a tighter one would not hold.
+    # It uses all of its probability: a tighter band would not hold.
     assert outside(default, 4_000) > 0.07
 
 
@@ -68,7 +68,7 @@ def test_with_more_scores_the_default_comes_down_to_the_level(alpha):
         false_alarm_band(n, 0.95, orders=[max(int(alpha * (n + 1)), 1)])[0] / alpha for n in sizes
     ]
     assert limits[-1] < (1.01 if alpha > 0.001 else 1.04)
-    # No jump where another method takes over, but for a tenth.
+    # Where another method takes over, the band jumps by less than a tenth.
     assert (np.diff(limits) < 0.12 * np.array(limits[:-1])).all()
 
 
@@ -89,7 +89,7 @@ def test_conditional_p_values_are_the_band_at_the_order():
     band = false_alarm_band(4, 0.8)
     p = np.array([0.4, 0.2, 1.0, 0.8, 0.6])
     assert_array_equal(conditional_p_values(p, 4, 0.8), [band[1], band[0], 1.0, band[3], band[2]])
-    # Between two orders the higher counts.
+    # A p-value between two orders counts as the higher one.
     assert_array_equal(conditional_p_values([0.21, 0.001], 4, 0.8), [band[1], band[0]])
     of_millions = conditional_p_values([1e-7, 0.05], 9_999_999)
     assert of_millions[0] < 1e-6

@@ -97,7 +97,7 @@ def test_an_audit_says_what_a_count_tells(n_alarms, verdict):
 
 
 def test_theorem_6_is_broken_by_one_fixed_score(rng):
-    """With one g the covering number is 1, and the bound is exceeded far more often than delta."""
+    """With one g the covering number is 1, and the bound fails far more often than delta."""
     n, m, delta = 2_000, 1_000, 0.05
     bound = (m - 1) / n + 2.0 / n * np.log2(n / delta)  # k = ceil(log2 1) = 0
     rates = np.sort(rng.uniform(size=(2_000, n)), axis=1)[:, m - 1]
@@ -108,12 +108,12 @@ def test_theorem_6_is_broken_by_one_fixed_score(rng):
     ("call", "message"),
     [
         (lambda: false_alarm_law(0.0, 10), "alpha must be a number between 0 and 1"),
-        (lambda: false_alarm_law(0.01, 10), "alpha=0.01 is finer than 10 .* at least 99"),
+        (lambda: false_alarm_law(0.01, 10), "alpha=0.01 is too small for 10 .* at least 99"),
         (lambda: safe_order(0.05, 1.0, 10), "confidence must be a number between 0 and 1"),
-        (lambda: reference_needed(0.05, 0.95, share=1.0), "share must lie in"),
+        (lambda: reference_needed(0.05, 0.95, share=1.0), "share must be at least 0 and below 1"),
         (lambda: reference_needed(0.05, share=0.5), "needs a confidence"),
         (lambda: rate_interval(3, 2), "k .3. must not be greater than n .2."),
-        (lambda: rate_interval(0, 0), "0 rows make no rate"),
+        (lambda: rate_interval(0, 0), "n_rows=0 gives no rate"),
         (lambda: safe_order(float("nan"), 0.9, 10), "alpha must be"),
         (lambda: safe_order("0.1", 0.9, 10), "alpha must be"),
     ],

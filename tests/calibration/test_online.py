@@ -18,7 +18,7 @@ def mixed_p_values(rng, n, share=0.2, effect=3.0):
 
 
 def lord_level(t, p, rejected, q):
-    """LORD++ as published: t counts from 1, and rejected holds the earlier discoveries' times."""
+    """LORD++ as published: t counts from 1, and rejected has the times of earlier discoveries."""
 
     def g(j):
         return 0.07720838 * log(max(j, 2)) / (j * exp(sqrt(log(j))))
@@ -138,7 +138,7 @@ def test_what_is_no_p_value_is_refused_and_changes_nothing(method, bad):
     before = discoveries.state()
     with pytest.raises(ValueError, match=r"Value 1 is .*, not a number from 0.0 to 1.0"):
         discoveries.test_many([0.5, bad])
-    with pytest.raises(ValueError, match="one for each row"):
+    with pytest.raises(ValueError, match=r"must have shape \(n,\)"):
         discoveries.test_many([[0.5]])
     assert discoveries.state() == before
 
@@ -170,7 +170,7 @@ def test_online_p_values_match_the_count(n_reference, digits, rng):
     scores[-3:] = -inf, inf, -inf
     reference, stream = scores[:n_reference], scores[n_reference:].tolist()
     online = OnlinePValues(reference, seed=5)
-    p_values = [online.of_next(score) for score in stream]
+    p_values = [online.next_p_value(score) for score in stream]
     assert_allclose(p_values, counted_p_values(reference, stream, seed=5), rtol=1e-15)
     assert_array_equal(online.scores, np.sort(scores))
 
@@ -178,7 +178,7 @@ def test_online_p_values_match_the_count(n_reference, digits, rng):
 def test_a_long_stream_matches_the_count_on_a_sample(rng):
     scores = np.round(rng.normal(size=50_000), 3)
     online = OnlinePValues(seed=0)
-    p_values = np.array([online.of_next(score) for score in scores.tolist()])
+    p_values = np.array([online.next_p_value(score) for score in scores.tolist()])
     uniforms = 1.0 - np.random.default_rng(0).random(len(scores))
     for at in rng.choice(len(scores), 300, replace=False):
         so_far, score = scores[: at + 1], scores[at]
@@ -188,7 +188,9 @@ def test_a_long_stream_matches_the_count_on_a_sample(rng):
 
 def test_online_p_values_are_uniform_and_independent_despite_ties(rng):
     online = OnlinePValues(rng.integers(0, 3, size=50), seed=0)
-    p_values = np.array([online.of_next(float(score)) for score in rng.integers(0, 3, size=5000)])
+    p_values = np.array(
+        [online.next_p_value(float(score)) for score in rng.integers(0, 3, size=5000)]
+    )
     assert kstest(p_values, "uniform").pvalue > 0.01
     assert p_values.min() > 0
     assert p_values.max() <= 1

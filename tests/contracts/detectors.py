@@ -1,4 +1,4 @@
-"""The detectors that every contract is checked on: add one here, and it is held to all of them."""
+"""The detectors that every contract is checked on. A detector added here is checked, too."""
 
 import operator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from rankad.statistics import STATISTICS, KthNeighborDistance
 
 @dataclass(frozen=True)
 class Case:
-    """A detector, and what can be expected of it."""
+    """A detector, and what it is expected to do."""
 
     name: str
     detector: Any
@@ -31,8 +31,8 @@ CASES = [
     Case("RankAD all rows", RankAD(n_centers=None)),
     Case("RankAD float32", RankAD(n_centers=8, sigma=3.0, ranker=RankSVM(dtype="float32"))),
     Case("RankAD as published", RankAD.as_published(), finds_far_points=False),
-    # At the rule's narrow sigma every training row outscores the rows left out, so none alarms,
-    # and scikit-learn's check that some training rows do would fail.
+    # With the default sigma, every training row scores above the rows left out, so none alarms.
+    # Then scikit-learn's check that some training rows alarm would fail.
     Case("RankAD cross", RankAD(calibration="cross", sigma=3.0)),
     Case("RankAD hinge", RankAD(ranker=RankSVM(loss="hinge"))),
     Case("RankAD rank gap", RankAD(pairs=Pairs(min_gap=0.2))),

@@ -1,4 +1,4 @@
-"""What every calibrated detector promises."""
+"""What every calibrated detector guarantees."""
 
 import numpy as np
 import pandas as pd
@@ -65,7 +65,7 @@ def test_a_level_too_fine_is_refused_where_nothing_is_that_small(detector, new):
     if detector.reference_.smallest_alpha == 0.0:
         assert_array_equal(detector.predict(new, alpha=1e-9) == -1, detector.p_values(new) == 0.0)
         return
-    with pytest.raises(UnresolvableAlphaError, match="smallest possible alpha"):
+    with pytest.raises(UnresolvableAlphaError, match="The smallest alpha that can alarm is"):
         detector.predict(new, alpha=1e-9)
 
 
@@ -124,7 +124,7 @@ def test_frames_are_read_and_their_names_checked(case, frame, rng):
 def test_a_failed_fit_leaves_the_detector_as_it_was(case, rng, monkeypatch):
     detector = clone(case.detector).set_params(random_state=0)
     nominal = rng.normal(size=(120, 2))
-    # It fails after everything has been learned, while the reference is made.
+    # It fails after training, when the reference is made.
     monkeypatch.setattr(ReferenceScores, "from_scores", classmethod(_refuse))
     with pytest.raises(RuntimeError, match="no reference"):
         detector.fit(nominal)

@@ -1,4 +1,4 @@
-"""What every calibrated detector can say of its false alarms, and do about them."""
+"""The control of false alarms of every calibrated detector."""
 
 import pickle
 
@@ -77,10 +77,10 @@ def test_budgets_are_levels_and_counts(exact):
     n = exact.reference_.size
     alpha = exact.alpha_for(events_per_day=1_000, alarms_per_day=50)
     assert alpha == 0.05
-    told = exact.false_alarms_per_day(1_000, alpha)
+    alarms = exact.false_alarms_per_day(1_000, alpha)
     j = int(alpha * (n + 1) + 1e-9)
-    assert told.mean == pytest.approx(betabinom(1_000, j, n + 1 - j).mean())
-    with pytest.raises(UnresolvableAlphaError, match="at least 99999 reference points"):
+    assert alarms.mean == pytest.approx(betabinom(1_000, j, n + 1 - j).mean())
+    with pytest.raises(UnresolvableAlphaError, match="at least 99999 reference scores"):
         exact.alpha_for(events_per_day=100_000, alarms_per_day=1)
 
 
@@ -120,7 +120,9 @@ def test_before_fit_nothing_is_said(name, rng):
 
 def test_too_few_references_for_a_confidence_are_told_how_many(rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
-    with pytest.raises(UnresolvableAlphaError, match=r"needs at least 299\. Fit on more rows"):
+    with pytest.raises(
+        UnresolvableAlphaError, match=r"at least 299 reference scores: fit on more rows"
+    ):
         detector.predict(np.zeros((1, 2)), alpha=0.01, confidence=0.95)
 
 
@@ -147,7 +149,7 @@ def test_one_reference_and_equal_scores_have_defined_answers(rng):
     assert (bounds.mean, bounds.n_reference) == (0.5, 1)
     one.reference_ = type(one.reference_).from_scores(np.zeros(99))
     assert one.false_alarm_bounds(0.05).limit == pytest.approx(beta(5, 95).ppf(0.95))
-    # All references tie: a row of the same score has p = 1, one below has the least.
+    # All reference scores tie: a row with the same score has p = 1, a lower one the smallest p.
     assert_allclose(one.reference_.p_values(np.array([0.0, -1.0])), [1.0, 0.01])
     assert one.false_alarm_bounds(0.05).has_ties
     assert one.false_alarms_per_day(1_000, 0.05).low == 0
@@ -159,7 +161,7 @@ def test_one_reference_answers_everything(rng):
     assert_allclose(one.false_alarm_band(0.9), [0.9])
     assert_allclose(one.p_values([[99.0, 99.0]], confidence=0.9), [0.9])
     assert one.predict([[99.0, 99.0]], 0.95, confidence=0.9) == [-1]
-    with pytest.raises(UnresolvableAlphaError, match="needs at least"):
+    with pytest.raises(UnresolvableAlphaError, match="Give at least"):
         one.predict([[99.0, 99.0]], 0.6, confidence=0.9)
 
 

@@ -1,4 +1,4 @@
-"""What scikit-learn asks of an estimator, of every detector."""
+"""Every detector passes scikit-learn's checks of estimators."""
 
 import pickle
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:ECOD scores a row differently:Us
 DETECTORS = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-# Tiny samples: K is lowered, the calibration is coarse, folds have nothing to compare.
+# The samples are tiny: K is lowered, the calibration is coarse, folds have no pairs.
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning:pyod")
 @parametrize_with_checks([case.detector for case in CASES])

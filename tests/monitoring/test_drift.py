@@ -39,7 +39,7 @@ def jumper_over_all_paths(p_values, jump):
     """The definition: the mean product of bets, over all ways to jump between the gamblers."""
     total = 0.0
     for path in product((-1, 0, 1), repeat=len(p_values)):
-        # The jump before the first bet is from one of three equal gamblers, and changes nothing.
+        # The jump before the first bet changes nothing, because the gamblers are equal.
         moves = [1 / 3] + [
             (1 - jump) * (now == before) + jump / 3 for before, now in pairwise(path)
         ]
@@ -49,7 +49,7 @@ def jumper_over_all_paths(p_values, jump):
 
 
 def delay(betting, seed, *, n_before=0, shift=-1.0):
-    """Number of normal scores with another mean until the alarm, after some without; 500 before."""
+    """Shifted scores until the alarm, after 500 reference scores and ``n_before`` others."""
     rng = np.random.default_rng(seed)
     monitor = DriftMonitor(
         HeldOutScores.from_scores(rng.normal(size=500)), betting=betting, random_state=seed
@@ -140,7 +140,7 @@ def test_villes_bound_holds_for_exchangeable_streams(betting):
     n_alarms = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)
-        # Exchangeable, neither independent nor without ties.
+        # Exchangeable, but dependent and tied.
         scores = np.round(rng.normal() + rng.normal(size=400), 1)
         monitor = DriftMonitor(
             HeldOutScores.from_scores(scores[:30]), betting=betting, alpha=level, random_state=seed
@@ -168,7 +168,7 @@ def test_a_fixed_reference_alarms_falsely_and_a_growing_one_does_not(name):
         growing = DriftMonitor(reference, betting=name, random_state=seed)
         fixed_alarms += fixed.is_alarm
         growing_alarms += growing.update_many(scores)
-    assert fixed_alarms >= 0.2 * n_streams  # though each should alarm with probability 0.01
+    assert fixed_alarms >= 0.2 * n_streams  # each should alarm with probability 0.01
     assert growing_alarms <= 2
 
 
@@ -269,7 +269,7 @@ def test_a_strategy_of_ones_own(rng):
     for p in p_values:
         monitor.update_p(p)
     assert_allclose(monitor.martingale, power_product(0.5, p_values))
-    with pytest.raises(ValueError, match="pass it again"):
+    with pytest.raises(ValueError, match="Give it again as betting"):
         DriftMonitor.from_state(monitor.state())
     resumed = DriftMonitor.from_state(monitor.state(), betting=HalfPower())
     assert resumed.log_martingale == monitor.log_martingale
@@ -288,14 +288,14 @@ def test_what_is_no_p_value_is_refused_and_changes_nothing(p):
 def test_bad_scores_are_refused_and_change_nothing(scores):
     monitor = DriftMonitor(random_state=0)
     before = monitor.state()
-    with pytest.raises(ValueError, match=r"is nan, not a number|one for each row"):
+    with pytest.raises(ValueError, match=r"is nan, not a number|must have shape \(n,\)"):
         monitor.update_many(scores)
     assert monitor.state() == before
 
 
 def test_bad_parameters_are_refused():
     for alpha in (0.0, 1.0, -1, np.nan):
-        with pytest.raises(ValueError, match="alpha must be between 0 and 1"):
+        with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
             DriftMonitor(alpha=alpha)
     with pytest.raises(ValueError, match=r"one of \['jumper', 'mixture'\]"):
         DriftMonitor(betting="power")
@@ -309,7 +309,7 @@ def test_bad_parameters_are_refused():
 
 @pytest.mark.parametrize("state", [{}, {"version": 99}, OnlineDiscoveries().state()])
 def test_what_is_no_state_is_refused(state):
-    with pytest.raises(ValueError, match="no state of a DriftMonitor"):
+    with pytest.raises(ValueError, match="not a state of a DriftMonitor"):
         DriftMonitor.from_state(state)
 
 
@@ -333,7 +333,7 @@ def test_the_held_out_scores_of_a_detector():
 def test_scores_that_were_not_held_out_are_refused(kind):
     reference = kind.from_scores(np.arange(9.0))
     for detector in (reference, SimpleNamespace(reference_=reference)):
-        with pytest.raises(ValueError, match=r'held-out scores; .*calibration="split"'):
+        with pytest.raises(ValueError, match=r"held-out scores; .*calibration='split'"):
             held_out_scores(detector)
 
 

@@ -1,4 +1,4 @@
-"""Detectors, rows and one maker for each display, fitted once."""
+"""Fitted detectors, rows, and a function that makes each display."""
 
 from types import SimpleNamespace
 
@@ -37,7 +37,7 @@ def plane():
 
 @pytest.fixture(scope="session")
 def frame():
-    """A detector of four named columns, and fresh rows of which the first alarms."""
+    """A detector of four named columns, and fresh rows. The first of them alarms."""
     rng = np.random.default_rng(1)
     names = ["pressure", "temperature", "flow", "vibration"]
     rows = pd.DataFrame(rng.normal(size=(460, 4)) * [1, 2, 3, 4], columns=names)
@@ -54,7 +54,7 @@ def cross_validated(plane):
 
 @pytest.fixture(scope="session")
 def monitor():
-    """One that has alarmed."""
+    """A monitor that has alarmed."""
     rng = np.random.default_rng(2)
     monitor = DriftMonitor(history_size=1_000, random_state=0)
     monitor.update_many(np.concatenate([rng.normal(size=300), rng.normal(3.0, size=100)]))
@@ -64,7 +64,7 @@ def monitor():
 
 @pytest.fixture(scope="session")
 def makers(plane, frame, cross_validated, monitor):
-    """By name, what draws a display on the axes given."""
+    """Functions that draw a display on the given axes, by name."""
     detector, fresh = plane.detector, plane.fresh
     return {
         "level sets": lambda **o: LevelSetDisplay.from_estimator(detector, fresh, grid=30, **o),

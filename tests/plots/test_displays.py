@@ -1,4 +1,4 @@
-"""What holds of every display."""
+"""What every display does."""
 
 import subprocess
 import sys

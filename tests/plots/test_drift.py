@@ -50,12 +50,12 @@ def test_a_short_history_begins_late_and_may_have_missed_the_alarm(rng):
 def test_what_has_no_history_is_refused():
     monitor = DriftMonitor(random_state=0)
     monitor.update(0.0)
-    with pytest.raises(ValueError, match=r"no history to draw: make it with history_size"):
+    with pytest.raises(ValueError, match=r"no history to draw. Make it with history_size"):
         DriftDisplay.from_monitor(monitor)
 
 
 def test_a_p_value_of_zero_is_refused():
     with pytest.raises(ValueError, match="above 0 and at most 1"):
         DriftDisplay.from_p_values([0.5, 0.0])
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="with n at least 1"):
         DriftDisplay.from_p_values([])

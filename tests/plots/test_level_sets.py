@@ -85,7 +85,7 @@ def test_features_must_exist(frame, features):
 
 def test_one_column_and_flat_rows_are_refused(plane, rng):
     one = rng.normal(size=(100, 1))
-    with pytest.raises(ValueError, match="need two features, and the data have 1"):
+    with pytest.raises(ValueError, match="need two features; the data have 1"):
         LevelSetDisplay.from_estimator(RankAD(random_state=0).fit(one), one)
     with pytest.raises(ValueError, match="Expected 2D array, got 1D"):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh[:, 0])
@@ -96,7 +96,7 @@ def test_bad_parameters_are_refused(plane):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh, grid=1)
     with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh, alphas=[5])
-    with pytest.raises(ValueError, match="at least one level"):
+    with pytest.raises(ValueError, match="at least one alpha"):
         LevelSetDisplay.from_estimator(plane.detector, plane.fresh, alphas=[])
     with pytest.raises(NotFittedError):
         LevelSetDisplay.from_estimator(RankAD(), plane.fresh)

@@ -10,7 +10,7 @@ from rankad.plots.p_values import _beta_binomial_quantiles
 
 
 def corners(band):
-    """The values at which a filled area begins and ends, by the place on the x-axis."""
+    """Lowest and highest value of a filled area, by the place on the x-axis."""
     x, y = band.get_paths()[0].vertices.T
     return {float(at): (y[x == at].min(), y[x == at].max()) for at in np.unique(x)}
 
@@ -118,7 +118,7 @@ def test_the_line_takes_the_users_options(rng):
 
 @pytest.mark.parametrize("p", [[], [[0.1, 0.2]], 0.5])
 def test_p_values_must_be_a_list(p):
-    with pytest.raises(ValueError, match="p_values must be a list of at least one; got shape"):
+    with pytest.raises(ValueError, match=r"p_values must have shape \(n,\) with n at least 1; got"):
         PValueDisplay.from_predictions(p)
 
 
@@ -129,7 +129,7 @@ def test_p_values_must_be_probabilities(p):
 
 
 def test_p_values_must_be_possible_with_the_reference():
-    with pytest.raises(ValueError, match=r"no p-value below 1 / 11, and 0.05 is one"):
+    with pytest.raises(ValueError, match=r"no p-value below 1 / 11; got 0\.05"):
         PValueDisplay.from_predictions([0.05], n_reference=10)
     for n_reference in (0, 2.5):
         with pytest.raises(ValueError, match="n_reference must be an integer of at least 1"):

@@ -48,7 +48,7 @@ def test_one_parameter_alone_makes_a_strip(plane):
 
 
 def test_without_cross_validation_there_is_no_map(plane):
-    with pytest.raises(ValueError, match=r"not cross-validated.*fit with C='cv'"):
+    with pytest.raises(ValueError, match=r"not cross-validated.*Fit with C='published'"):
         TuningDisplay.from_estimator(plane.detector)
     with pytest.raises(NotFittedError):
         TuningDisplay.from_estimator(RankAD(C="published"))

@@ -90,7 +90,7 @@ def test_no_pairs_says_that_ties_filled_one_level():
 
 
 def test_weights_need_levels_and_few_of_them(rng):
-    with pytest.raises(ValueError, match="with min_gap there are no levels"):
+    with pytest.raises(ValueError, match="min_gap makes pairs without levels"):
         Pairs(min_gap=0.2, weight=lambda a, b: 1.0).validate()
     pairs = Pairs(None, weight=lambda a, b: 1.0)
     with pytest.raises(ValueError, match="at most 100; got 150"):

@@ -1,4 +1,4 @@
-"""The guarantee itself: what false-alarm rate a calibrated detector really has."""
+"""The guarantee: the real false-alarm rate of a calibrated detector."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_the_realised_rate_follows_the_beta_law(p_values_of_repeats, alpha):
 
 @pytest.mark.parametrize("alpha", [0.025, 0.05, 0.1, 0.3])
 def test_the_mean_false_alarm_rate_is_alpha(p_values_of_repeats, alpha):
-    # One fresh row per detector: independent repeats, so a plain binomial limit is right.
+    # One fresh row for each detector: the repeats are independent, so the limit is binomial.
     n_alarms = int((p_values_of_repeats[:, 0] <= alpha).sum())
     assert n_alarms <= binom(N_REPEATS, alpha).ppf(1 - 1e-4)
 
@@ -44,7 +44,7 @@ def test_training_ranks_break_the_promise():
 
 
 def test_cross_calibration_is_near_alpha_in_experience():
-    # Empirical, so no sharp limit: the mean over repeats must not stray as training ranks do.
+    # It is empirical, so the limit is wide. The mean must be nearer than that of training ranks.
     rng = np.random.default_rng(1)
     rates = []
     for seed in range(40):

@@ -1,4 +1,4 @@
-"""Guarantees of the controls: level, confidence, discoveries, over nominal laws and real sets."""
+"""Guarantees: alpha, confidence and discoveries, on nominal laws and real data sets."""
 
 import numpy as np
 import one_class
@@ -42,7 +42,7 @@ def repeats(request):
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
 def test_the_level_holds_on_average(repeats, alpha):
-    # One fresh row for each detector: independent, so the binomial limit is right.
+    # One fresh row for each detector: they are independent, so the limit is binomial.
     n_alarms = sum(d.p_values(fresh[:1])[0] <= alpha for d, fresh, _ in repeats)
     assert n_alarms <= most_failures(alpha)
 
@@ -52,7 +52,7 @@ def test_with_confidence_the_level_holds_for_the_very_detector(repeats, alpha):
     n_exceeding = 0
     for detector, fresh, _ in repeats:
         n_alarms = (detector.predict(fresh, alpha=alpha, confidence=0.9) == -1).sum()
-        # The rate is known up to sampling; only counts that alpha cannot explain are held against.
+        # The rate has a sampling error. Only a count that alpha cannot explain is a failure.
         n_exceeding += n_alarms > binom(len(fresh), alpha).ppf(0.99)
     assert n_exceeding <= most_failures(0.1)
 
@@ -94,7 +94,7 @@ def test_few_discoveries_of_a_stream_are_false():
         found = online.test_many(detector.p_values(stream, confidence=0.95))
         shares.append((found & ~is_anomaly).sum() / max(found.sum(), 1))
         powers.append(found[is_anomaly].mean())
-    # With probability .05 the reference is a bad one.
+    # With probability .05 the reference is unlucky.
     assert np.mean(shares) <= 0.2 + 0.05 + 3.7 * np.std(shares) / np.sqrt(len(shares))
     assert np.mean(powers) > 0.3
 

@@ -1,4 +1,4 @@
-"""What the detector promises, on the real data sets (folder: RANKAD_DATA)."""
+"""What the detector guarantees, on the real data sets in the folder RANKAD_DATA."""
 
 import os
 
@@ -42,7 +42,7 @@ def test_the_student_is_nowhere_far_below_its_teacher(name):
         np.mean([measured_auc(method, name, seed) for seed in range(3)])
         for method in (methods.RANKAD, methods.KNN)
     )
-    assert ours >= teacher - 0.04  # hepatitis, with 25 rows to learn from: -.03
+    assert ours >= teacher - 0.04  # hepatitis has 25 training rows: -.03
 
 
 def measured_auc(method, name, seed):
@@ -65,7 +65,7 @@ def test_a_far_point_gets_the_smallest_p_value_at_every_sigma(name, dtype, rng):
     for power in (-10, -4, -1, 0, 2, 6, 10):
         detector = RankAD(sigma=2.0**power * distance, ranker=RankSVM(dtype=dtype), random_state=0)
         detector.fit(split.train)
-        # float32 too where the detector thought better of it: order holds in any arithmetic.
+        # Also with float32 where the detector refuses it: the order holds in any arithmetic.
         scorer = detector.expansion_.astype(dtype)
         lowest = scorer(detector.scaler_.transform(split.train)).min()
         for factor in (1e9, 1e30, 1e200):

@@ -1,4 +1,4 @@
-"""The methods the paper compares with."""
+"""The methods that the paper compares with."""
 
 from rankad.baselines.mass import MassAD
 from rankad.baselines.neighbors import BPKNNG, KLPE, AveragedKLPE

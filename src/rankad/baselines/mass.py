@@ -15,28 +15,37 @@ from rankad.models import MassOfColumn, MeanMass
 
 
 class MassAD(BaseDetector):
-    """Mean mass of a row over random columns of random subsamples: low mass, anomaly.
+    """massAD: the mean mass of a row over random columns of random subsamples.
 
-    Scaling the columns changes nothing. Equal values count as one value with their multiplicity:
-    the original breaks ties by tiny random numbers, which puts a value that is many times the
-    smallest or largest outside its own range.
+    A row with a low mean mass is anomalous. Scaling the columns changes nothing. Equal values count
+    as one value with a multiplicity. The original method breaks ties by tiny random numbers, and
+    then the smallest or largest value can fall outside its own range if it is repeated.
 
     Parameters
     ----------
     alpha : float, default=0.05
-        False-alarm level of ``predict(X)``.
+        False-alarm rate of ``predict(X)``.
     n_estimators : int, default=100
-        Subsamples t, each with one random column.
+        Number t of subsamples. Each has one random column.
     max_samples : int, default=256
-        Rows psi of a subsample, at most all.
+        Number psi of rows in a subsample, if there are that many.
     depth : int, default=1
-        Depth h of the mass: how many random splits deep it is averaged. The cost grows as psi^h.
+        Depth h of the mass: how many random splits it averages over. The cost grows as psi^h.
     calibration : {"split", "train", "cross"}, default="split"
-        Where the reference scores come from.
+        Where the reference scores come from (see `RankAD`).
     calibration_size : float or int, default=0.25
-        Rows that "split" holds out.
+        Rows that "split" holds out: a share of the rows, or a number of rows.
     random_state : int, RandomState or None, default=None
         Draws the held-out rows, the subsamples and the columns.
+
+    Attributes
+    ----------
+    reference_ : ReferenceScores
+        Sorted scores that p-values compare with.
+    calibration_indices_ : ndarray of int
+        Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    offset_ : float
+        Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
     Examples
     --------
@@ -73,7 +82,19 @@ class MassAD(BaseDetector):
 
     @validated_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Estimate the mass from nominal rows, and calibrate; ``y`` is ignored."""
+        """Estimate the mass from nominal rows, and calibrate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Nominal rows.
+        y : Ignored
+
+        Returns
+        -------
+        self : object
+            This detector.
+        """
         return self._fit(X, self._learn)
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> MeanMass:

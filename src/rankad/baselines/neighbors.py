@@ -1,4 +1,4 @@
-"""Detectors by nearest neighbors: K-LPE, aK-LPE and BP-KNNG."""
+"""Nearest-neighbor detectors: K-LPE, aK-LPE and BP-KNNG."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class StatisticDetector(BaseDetector):
-    """A detector whose score *is* a statistic, of new rows among the training rows.
+    """A detector whose score is a statistic of new rows among the training rows.
 
-    With ``calibration="train"`` the reference is the statistic of each training row among the
-    others, as in the papers these detectors come from.
+    With ``calibration="train"`` the reference is the statistic of each training row among the other
+    training rows, as in the papers of these detectors.
     """
 
     scaler: Any
@@ -50,7 +50,19 @@ class StatisticDetector(BaseDetector):
 
     @validated_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Keep nominal rows to measure among, and calibrate; ``y`` is ignored."""
+        """Keep nominal rows to compare new rows with, and calibrate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Nominal rows.
+        y : Ignored
+
+        Returns
+        -------
+        self : object
+            This detector.
+        """
         return self._fit(X, self._learn)
 
     @property
@@ -61,7 +73,7 @@ class StatisticDetector(BaseDetector):
 
     @property
     def points_(self) -> FloatArray:
-        """The scaled rows that are measured among."""
+        """The scaled training rows."""
         check_is_fitted(self, "reference_")
         return self._model.points
 
@@ -87,20 +99,35 @@ class KLPE(StatisticDetector):
     Parameters
     ----------
     alpha : float, default=0.05
-        False-alarm level of ``predict(X)``.
+        False-alarm rate of ``predict(X)``.
     n_neighbors : int, default=10
-        K.
+        Number of neighbors K.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
-        How columns are brought to a common scale; the paper leaves them as they are.
+        How columns are brought to a common scale. The paper does not scale them.
     calibration : {"split", "train", "cross"}, default="split"
-        Where the reference scores come from; "train" is the published p-value, by the statistic of
-        each training row among the others.
+        Where the reference scores come from (see `RankAD`). "train" is the published p-value: it
+        compares with the statistic of each training row among the other training rows.
     calibration_size : float or int, default=0.25
-        Rows that "split" holds out.
+        Rows that "split" holds out: a share of the rows, or a number of rows.
     n_jobs : int, optional
-        Threads of the neighbor search.
+        Number of threads of the neighbor search.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows, and those that stand for all where they are very many.
+        Draws the held-out rows, and the sample that is searched if there are very many rows.
+
+    Attributes
+    ----------
+    scaler_ : transformer
+        The fitted scaler.
+    points_ : array of shape (n_training, n_features)
+        The scaled training rows.
+    statistic_ : Statistic
+        The statistic that scores.
+    reference_ : ReferenceScores
+        Sorted scores that p-values compare with.
+    calibration_indices_ : ndarray of int
+        Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    offset_ : float
+        Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
     Examples
     --------
@@ -137,16 +164,32 @@ class KLPE(StatisticDetector):
 class AveragedKLPE(KLPE):
     """aK-LPE: distances about the K-th, averaged over halvings (Qian and Saligrama, 2012).
 
-    Parameters are those of `KLPE`, and
+    Attributes are those of `KLPE`.
 
     Parameters
     ----------
+    alpha : float, default=0.05
+        False-alarm rate of ``predict(X)``.
+    n_neighbors : int, default=10
+        Number of neighbors K.
     n_halvings : int, default=10
-        Random halvings B that the statistic is averaged over; 0 measures among all rows at once.
+        Number B of random halvings that the statistic is averaged over. 0 compares with all rows at
+        once.
     nearest : bool, default=False
         Average the distances to neighbors 1 to K, as eq. (7) of the rank-SVM paper does, instead of
-        those to the K about the K-th. With ``n_halvings=0`` the score is the mean distance to the
-        K nearest rows.
+        the K distances about the K-th. With ``n_halvings=0`` the score is minus the mean distance
+        to the K nearest rows.
+    scaler : {"standard", "robust"}, transformer or None, default="standard"
+        How columns are brought to a common scale.
+    calibration : {"split", "train", "cross"}, default="split"
+        Where the reference scores come from (see `RankAD`).
+    calibration_size : float or int, default=0.25
+        Rows that "split" holds out: a share of the rows, or a number of rows.
+    n_jobs : int, optional
+        Number of threads of the neighbor search.
+    random_state : int, RandomState or None, default=None
+        Draws the held-out rows, the halvings, and the sample that is searched if there are very
+        many rows.
 
     Examples
     --------
@@ -199,15 +242,30 @@ class AveragedKLPE(KLPE):
 class BPKNNG(KLPE):
     """BP-KNNG: neighbors in one half, p-values from the other (Sricharan and Hero, 2011).
 
-    The rows are split in two: neighbors are sought among those that train, and the others, being
-    held out, give the p-values. Parameters are those of `KLPE`, with half of the rows held out, and
+    The rows are split in two halves. Neighbors are searched in the half that trains, and the
+    held-out half gives the reference scores. Attributes are those of `KLPE`.
 
     Parameters
     ----------
+    alpha : float, default=0.05
+        False-alarm rate of ``predict(X)``.
+    n_neighbors : int, default=10
+        Number of neighbors K.
     n_summed : int or None, default=None
-        Neighbors s whose distances are summed, the K-th and those before it; by default all K.
+        Number s of distances that are summed: those to the K-th neighbor and the s - 1 before it.
+        The default is all K.
     power : float, default=1.0
         Power gamma of the distances.
+    scaler : {"standard", "robust"}, transformer or None, default="standard"
+        How columns are brought to a common scale.
+    calibration : {"split", "train", "cross"}, default="split"
+        Where the reference scores come from (see `RankAD`).
+    calibration_size : float or int, default=0.5
+        Rows that "split" holds out: a share of the rows, or a number of rows.
+    n_jobs : int, optional
+        Number of threads of the neighbor search.
+    random_state : int, RandomState or None, default=None
+        Draws the held-out rows, and the sample that is searched if there are very many rows.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Reference scores -> p-values -> decisions at any level, with bounds, budgets, discoveries.
+"""From reference scores to p-values, decisions, bounds, budgets and discoveries.
 
-Code in this room knows scores and reference scores, never a detector.
+Code in this room knows scores and reference scores. It knows no detector.
 """
 
 from rankad.calibration.bands import conditional_p_values, false_alarm_band

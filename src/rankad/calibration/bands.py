@@ -1,9 +1,9 @@
-"""Bands over all levels at once: how high the false-alarm rate of each level can be.
+"""Bands: upper limits of the false-alarm rate at all alphas at once.
 
-A band is b_1 <= ... <= b_n such that the order statistics of n uniform variables are below it, all
-of them, with the confidence: then so are the false-alarm rates of the thresholds at all n reference
-scores (Bates, Candes, Lei, Romano and Sesia, 2023). Each is a function of the orders asked for, so
-that of millions none but those is computed.
+A band is b_1 <= ... <= b_n. With the confidence, the order statistics of n uniform variables are
+all below it. Then the false-alarm rates of the thresholds at all n reference scores are also below
+it (Bates, Candes, Lei, Romano and Sesia, 2023). Each band is a function of the orders asked for.
+So with millions of scores, only those orders are computed.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from scipy.special import betaincinv, gammaln
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.bounds import rate_interval, require_probability
 
-#: Samples by which the band "monte_carlo" is tuned, and how sure of them it has to be.
+#: Number of samples that tune the band "monte_carlo", and the confidence of the tuning.
 _N_SAMPLES = 10_000
-_CERTAINTY = 0.99
+_TUNING_CONFIDENCE = 0.99
 
-#: Levels that are tried for it, and uniform numbers that are held at once.
+#: Number of deltas that the tuning tries, and of uniform numbers that it holds at once.
 _N_DELTAS = 21
 _MAX_NUMBERS = 1_000_000
 
-#: With fewer scores there is no asymptotic band; with more "auto" takes no simulation.
+#: There is no asymptotic band for fewer scores, and "auto" does not simulate for more.
 _MIN_ASYMPTOTIC = 16
 MAX_SIMULATED = 2_000
 
-#: Orders of the band "grid" are so far apart, as a ratio less 1; the nearer the more there are.
+#: Relative distance between the orders of the band "grid". More scores make it smaller.
 _GRID_STEP, _MIN_GRID_STEP = 0.02, 0.001
 
-#: Of delta, for Simes' band and "dkw" in "combined"; the rest is for "grid", which hardly widens
-#: where it has less.
+#: Shares of delta for Simes' band and for "dkw" in "combined". The rest is for "grid", because a
+#: smaller delta widens that band little.
 _SIMES_SHARE, _DKW_SHARE = 0.8, 0.1
 
 
 def simes_band(orders: IntArray, n: int, delta: float) -> FloatArray:
-    """Band by a generalized Simes inequality, with ``k = n / 2``: tight at small levels.
+    """Band by a generalized Simes inequality, with ``k = n / 2``: tight at small alphas.
 
     ``b_{n+1-i} = 1 - delta^(1/k) (prod_{j<k} (i - j) / (n - j))^(1/k)`` for ``i >= k``, else 1.
 
@@ -66,7 +66,7 @@ def dkw_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 
 
 def asymptotic_band(orders: IntArray, n: int, delta: float) -> FloatArray:
-    """Band by the law of the iterated logarithm: tight in the middle, exact only for large n."""
+    """Band by the law of the iterated logarithm: tight in the middle, valid only for large n."""
     if n < _MIN_ASYMPTOTIC:
         return np.ones(len(orders))
     loglog = log(log(n))
@@ -76,10 +76,11 @@ def asymptotic_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 
 
 def grid_band(orders: IntArray, n: int, delta: float) -> FloatArray:
-    """Exact limits at orders in geometric progression, by Bonferroni; between them the next's.
+    """Exact limits at orders in geometric progression, by Bonferroni's inequality.
 
-    Each order statistic has a Beta law, and is below the next ones. The more scores there are, the
-    nearer the orders, and the band comes down to the level.
+    Each order statistic has a Beta law. It is below the next one, so an order between two of the
+    grid takes the limit of the next one. With more scores the grid is finer, and the band comes
+    closer to alpha.
 
     >>> grid_band(np.array([10_000, 50_000]), 1_000_000, 0.05).round(4)
     array([0.0104, 0.051 ])
@@ -92,26 +93,26 @@ def grid_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 
 
 def combined_band(orders: IntArray, n: int, delta: float) -> FloatArray:
-    """The lowest of three, each with a share of delta.
+    """The lowest of three bands, each with a share of delta.
 
-    Simes' band is tight at small levels, "dkw" at large ones, "grid" between.
+    Simes' band is tight at small alphas, "dkw" at large ones, "grid" between them.
     """
-    of_simes, of_dkw = _SIMES_SHARE * delta, _DKW_SHARE * delta
-    lowest = np.minimum(simes_band(orders, n, of_simes), dkw_band(orders, n, of_dkw))
-    return np.minimum(lowest, grid_band(orders, n, delta - of_simes - of_dkw))
+    simes_delta, dkw_delta = _SIMES_SHARE * delta, _DKW_SHARE * delta
+    lowest = np.minimum(simes_band(orders, n, simes_delta), dkw_band(orders, n, dkw_delta))
+    return np.minimum(lowest, grid_band(orders, n, delta - simes_delta - dkw_delta))
 
 
 def monte_carlo_band(orders: IntArray, n: int, delta: float) -> FloatArray:
-    """The lower of Simes' and the asymptotic band, at a common level tuned by simulation.
+    """The lower of Simes' band and the asymptotic band, tuned by simulation.
 
-    Of levels between delta / 2 and delta, the largest at which the share of simulated samples that
-    leave the band is, with 99% certainty, at most delta: so tight is it everywhere. Where there is
-    none, Simes' band at delta.
+    Both bands take the same delta, between half of the given delta and the given delta. It is the
+    largest one at which, by the simulation, a sample leaves the band with probability at most the
+    given delta. The simulation is 99% sure of that. If there is none, the band is Simes' band.
     """
-    tuned = _tuned_delta(n, delta)
-    if tuned is None:
+    tuned_delta = _tuned_delta(n, delta)
+    if tuned_delta is None:
         return simes_band(orders, n, delta)
-    return _lower_band(orders, n, tuned)
+    return _lower_band(orders, n, tuned_delta)
 
 
 @lru_cache(maxsize=128)
@@ -119,10 +120,10 @@ def _tuned_delta(n: int, delta: float) -> float | None:
     if n < _MIN_ASYMPTOTIC:
         return None
     deltas = [float(share) for share in np.linspace(delta, delta / 2.0, _N_DELTAS)]
-    bands = [_lower_band(np.arange(1, n + 1), n, tried) for tried in deltas]
-    for tried, n_outside in zip(deltas, _n_outside(bands, n), strict=True):
-        if rate_interval(n_outside, _N_SAMPLES, 2.0 * _CERTAINTY - 1.0)[1] <= delta:
-            return tried
+    bands = [_lower_band(np.arange(1, n + 1), n, candidate) for candidate in deltas]
+    for candidate, n_outside in zip(deltas, _n_outside(bands, n), strict=True):
+        if rate_interval(n_outside, _N_SAMPLES, 2.0 * _TUNING_CONFIDENCE - 1.0)[1] <= delta:
+            return candidate
     return None
 
 
@@ -131,12 +132,12 @@ def _lower_band(orders: IntArray, n: int, delta: float) -> FloatArray:
 
 
 def _n_outside(bands: Sequence[FloatArray], n: int) -> list[int]:
-    """How many of the simulated samples of n uniform variables leave each of the bands."""
+    """How many simulated samples of n uniform variables leave each of the bands."""
     rng = np.random.default_rng(0)
     n_left, n_outside = _N_SAMPLES, [0] * len(bands)
     while n_left > 0:
         n_now = min(n_left, max(_MAX_NUMBERS // n, 1))
-        # Sums of exponential variables, over the last, are uniform order statistics: no sorting.
+        # Sums of exponential variables, divided by the last sum, are uniform order statistics.
         sums = np.cumsum(rng.standard_exponential((n_now, n + 1)), axis=1)
         sample = sums[:, :-1] / sums[:, -1:]
         for index, band in enumerate(bands):
@@ -160,24 +161,25 @@ def false_alarm_band(
     method: str = "auto",
     orders: ArrayLike | None = None,
 ) -> FloatArray:
-    """Upper limits of the false-alarm rates at the levels ``j / (n + 1)``, for all j at once.
+    """Upper limits of the false-alarm rate at the alphas ``j / (n + 1)``, for all j at once.
 
     Parameters
     ----------
     n_reference : int
-        Held-out reference scores n.
+        Number n of held-out reference scores.
     confidence : float, default=0.95
         Probability, over the draw of the reference, that no rate exceeds its limit.
     method : {"auto", "monte_carlo", "combined", "simes", "grid", "dkw"}, default="auto"
-        "auto" is tight everywhere, where others are at some levels: "monte_carlo", the lower of two
-        bands tuned by simulation, up to 2,000 scores, and beyond that "combined", the lowest of
-        three that need none, with exact limits at orders in geometric progression among them.
+        "auto" is tight at every alpha. Up to 2,000 scores it is "monte_carlo": the lower of two
+        bands, tuned by simulation. Beyond that it is "combined": the lowest of the bands "simes",
+        "grid" and "dkw". Each of those three is tight at some alphas only.
     orders : array-like of int, optional
-        Only of these j, between 1 and n.
+        Only these j, between 1 and n.
 
     Returns
     -------
     limits : ndarray
+        One limit for each j.
 
     Examples
     --------
@@ -191,29 +193,35 @@ def false_alarm_band(
         raise ValueError(f"method must be one of auto, {', '.join(BANDS)}; got {method!r}.")
     if method == "auto":
         method = "monte_carlo" if n_reference <= MAX_SIMULATED else "combined"
-    asked = np.arange(1, n_reference + 1) if orders is None else np.asarray(orders, dtype=np.int64)
-    if not ((asked >= 1) & (asked <= n_reference)).all():
-        raise ValueError(f"orders must lie between 1 and n_reference={n_reference}.")
+    wanted = np.arange(1, n_reference + 1) if orders is None else np.asarray(orders, dtype=np.int64)
+    if not ((wanted >= 1) & (wanted <= n_reference)).all():
+        raise ValueError(
+            f"orders must lie between 1 and n_reference={n_reference}; got {wanted.min()} to "
+            f"{wanted.max()}."
+        )
     # Rounded, so that 1 - .95 and .05 share a simulation.
-    return BANDS[method](asked, n_reference, round(1.0 - confidence, 12))
+    return BANDS[method](wanted, n_reference, round(1.0 - confidence, 12))
 
 
 def conditional_p_values(
     p_values: ArrayLike, n_reference: int, confidence: float = 0.95, method: str = "auto"
 ) -> FloatArray:
-    """p-values that hold for this very reference, with the confidence (Bates et al., 2023).
+    """p-values that hold for this one reference, with the confidence (Bates et al., 2023).
 
-    ``u = b_j``, j = (n + 1) p the order of the p-value, and 1 where that is n + 1: given the
-    reference, with the confidence ``P(u <= t) <= t`` for all t at once, and different points' are
-    independent. The smallest is b_1.
+    The p-value ``j / (n + 1)`` becomes ``u = b_j``, and 1 becomes 1. The smallest value is b_1.
+    With the confidence over the draw of the reference, ``P(u <= t) <= t`` for all t at once. Given
+    the reference, the values of different rows are independent.
 
     >>> conditional_p_values([0.1, 0.5, 1.0], n_reference=9, confidence=0.9).round(2)
     array([0.44, 0.75, 1.  ])
     """
     p = np.asarray(p_values, dtype=np.float64)
     if not ((p > 0.0) & (p <= 1.0)).all():
-        raise ValueError("p-values of held-out references lie above 0, and are at most 1.")
-    # Rounded up: a p-value between two orders is at most as significant as the higher.
+        raise ValueError(
+            "p_values must be above 0 and at most 1, as those of a held-out reference are; got "
+            f"values from {p.min()} to {p.max()}."
+        )
+    # Rounded up: a p-value between two orders counts as the higher one.
     in_orders = np.ceil(p * (n_reference + 1) - 1e-6).astype(np.int64)
     orders, places = np.unique(in_orders, return_inverse=True)
     limits = np.ones(len(orders))

@@ -1,4 +1,4 @@
-"""Bets against p-values that claim to be uniform: conformal test martingales."""
+"""Betting against the claim that p-values are uniform: conformal test martingales."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,21 +8,21 @@ from typing import Final, Protocol, TypeAlias
 import numpy as np
 from scipy.special import gammainc
 
-#: Where the bets stand: plain numbers, so that they can be saved.
+#: State of the bets: plain numbers, so that they can be saved.
 Bets: TypeAlias = tuple[float, ...]
 
 
 class Betting(Protocol):
-    """How to bet against p-values that claim to be independent and uniform.
+    """A strategy of bets against the claim that p-values are independent and uniform.
 
-    The capital starts at 1, and each bet must be fair: its mean over a uniform p is 1.
+    The capital starts at 1. Each bet must be fair: its mean over a uniform p is 1.
     """
 
     def start(self) -> Bets:
-        """Bets before the first p-value."""
+        """State before the first p-value."""
 
     def bet(self, bets: Bets, p: float) -> Bets:
-        """Bets after one more p-value, above 0 and at most 1."""
+        """State after one more p-value, which is above 0 and at most 1."""
 
     def log_martingale(self, bets: Bets) -> float:
         """Logarithm of the capital."""
@@ -32,7 +32,7 @@ class Betting(Protocol):
 class MixtureBetting:
     """Vovk's mixture of the power bets ``eps p^(eps - 1)``, over all eps between 0 and 1.
 
-    It bets on small p-values only: on scores that fall, never on scores that rise.
+    It bets on small p-values only. So it notices scores that fall, not scores that rise.
 
     >>> from math import exp
     >>> betting = MixtureBetting()
@@ -42,7 +42,7 @@ class MixtureBetting:
     """
 
     def start(self) -> Bets:
-        """No p-values, and no sum of their logarithms: all that the mixture depends on."""
+        """Number of p-values and sum of their logarithms: the mixture depends on these alone."""
         return 0.0, 0.0
 
     def bet(self, bets: Bets, p: float) -> Bets:
@@ -53,11 +53,11 @@ class MixtureBetting:
         """Logarithm of the exact integral of ``eps^n exp(a (1 - eps))``, with ``a = -sum log p``.
 
         With ``s = n + 1`` it is ``e^a a^-s`` times the lower incomplete gamma function of (s, a).
-        Its rounding error is about ``1e-16 s log s``: 1e-9 after a million p-values.
+        Its rounding error is about ``1e-16 s log s``, or 1e-9 after a million p-values.
         """
         s, a = bets[0] + 1.0, -bets[1]
         share = float(gammainc(s, a))
-        if share < 1e-290:  # digits lost to underflow
+        if share < 1e-290:  # underflow has lost digits
             return _log_mixture_series(s, a)
         return a - s * log(a) + lgamma(s) + log(share)
 
@@ -66,13 +66,14 @@ class MixtureBetting:
 class SimpleJumper:
     """Vovk's Simple Jumper: three gamblers, who bet ``1 + e (p - 1/2)`` with e = -1, 0 and 1.
 
-    Before each bet every gambler gives the share `jump` of what he has, to be divided equally: so
-    the bets turn soon after the p-values do. It notices scores that fall and scores that rise.
+    Before each bet, every gambler puts the share `jump` of its capital into a pot, and the pot is
+    divided equally. So the bets turn soon after the p-values turn. It notices scores that fall and
+    scores that rise.
 
-    While nothing drifts the gamblers lose 0.4% at each step, and then take as long to recover. With
-    `reserve` the capital is kept back at first, and the n-th step releases ``1 / (n (n + 1))`` of
-    it. That is a mixture of jumpers that start at each step, never below ``1 / (n + 1)``: the delay
-    before a late change is found grows with the logarithm of n, not with n.
+    Without drift the gamblers lose 0.4% at each step, and later need as long to recover. With
+    `reserve` the capital is kept back at first, and step n releases ``1 / (n (n + 1))`` of it. That
+    is a mixture of jumpers that start at each step, and it is always at least ``1 / (n + 1)``. So
+    the delay before a late change is found grows with the logarithm of n, not with n.
 
     >>> from math import exp
     >>> betting = SimpleJumper()
@@ -89,12 +90,12 @@ class SimpleJumper:
             raise ValueError(f"jump must be a number from 0 to 1; got {self.jump!r}.")
 
     def start(self) -> Bets:
-        """Logarithm of the whole capital; shares of the gamblers and the reserve; steps so far."""
+        """Logarithm of the total capital; shares of the gamblers and the reserve; steps so far."""
         third = 0.0 if self.reserve else 1.0 / 3.0
         return 0.0, third, third, third, float(self.reserve), 0.0
 
     def bet(self, bets: Bets, p: float) -> Bets:
-        """Divide a part of the capital, then let each gambler win or lose."""
+        """Divide the pot, then let each gambler win or lose."""
         log_capital, low, middle, high, reserve, n = bets
         released = reserve / (n + 2.0)
         kept, given = 1.0 - self.jump, (self.jump * (low + middle + high) + released) / 3.0
@@ -102,13 +103,13 @@ class SimpleJumper:
         middle = kept * middle + given
         high = (kept * high + given) * (0.5 + p)
         reserve -= released
-        # Shares of the whole, and only the whole in logarithms: nothing can overflow.
+        # Only the total is a logarithm, and the rest are shares of it. So nothing can overflow.
         growth = low + middle + high + reserve
         shares = low / growth, middle / growth, high / growth, reserve / growth
         return log_capital + log(growth), *shares, n + 1.0
 
     def log_martingale(self, bets: Bets) -> float:
-        """Logarithm of the whole capital."""
+        """Logarithm of the total capital."""
         return bets[0]
 
 
@@ -118,8 +119,8 @@ BETTINGS: Final[Mapping[str, Betting]] = {
 }
 
 
-def betting_named(betting: str | Betting) -> Betting:
-    """A strategy given by name, or as it is."""
+def betting_strategy(betting: str | Betting) -> Betting:
+    """A betting strategy, given by name or as an object."""
     if isinstance(betting, str) and betting not in BETTINGS:
         raise ValueError(f"betting must be one of {list(BETTINGS)} or a Betting; got {betting!r}.")
     return BETTINGS[betting] if isinstance(betting, str) else betting
@@ -128,7 +129,7 @@ def betting_named(betting: str | Betting) -> Betting:
 def _log_mixture_series(s: float, a: float) -> float:
     """Logarithm of the mixture as the sum of ``a^k / (s (s + 1) ... (s + k))``, for a below s.
 
-    All terms are positive, and fall faster than a geometric series.
+    All terms are positive, and they fall faster than a geometric series.
     """
     n_terms = ceil(40.0 / -log(max(a / (s + 1.0), 1e-300)))
     terms = np.cumprod(a / (s + np.arange(1.0, n_terms + 1.0)))

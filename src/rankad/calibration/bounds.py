@@ -1,9 +1,9 @@
-"""What the false-alarm rate of one calibrated detector can be: exact laws, bands, audits.
+"""What the false-alarm rate of one calibrated detector can be: exact laws and audits.
 
-With n held-out reference scores without ties, the rule ``p <= alpha`` alarms below the j-th
-smallest of them, ``j = floor(alpha (n + 1))``. The share of nominal points that do is itself random
-over the draw of the reference, with law Beta(j, n + 1 - j), whatever the data (with ties it is
-stochastically smaller). Everything here follows from that.
+Let n held-out reference scores have no ties. Then the rule ``p <= alpha`` alarms below the j-th
+smallest of them, with ``j = floor(alpha (n + 1))``. The share of nominal rows that alarm is random
+over the draw of the reference. Its law is Beta(j, n + 1 - j) for any data; ties make it smaller.
+Everything here follows from that.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rankad.calibration.reference import order_of
 
 
 def false_alarm_law(alpha: float, n_reference: int) -> Any:
-    """Law of the realised false-alarm rate at a level, as a frozen distribution of scipy.
+    """Law of the realized false-alarm rate at an alpha, as a frozen distribution of scipy.
 
-    Raises where the reference cannot resolve the level: nothing alarms, and the rate is 0.
+    It raises an error if the reference is too small for alpha: then nothing alarms.
 
     >>> law = false_alarm_law(0.05, 999)
     >>> round(float(law.mean()), 3), law.ppf([0.025, 0.975]).round(3)
@@ -32,31 +32,31 @@ def false_alarm_law(alpha: float, n_reference: int) -> Any:
     order = order_of(alpha, n_reference)
     if order < 1:
         raise ValueError(
-            f"alpha={alpha} is finer than {n_reference} reference points can resolve; it needs at "
-            f"least {reference_needed(alpha)}."
+            f"alpha={alpha} is too small for {n_reference} reference scores. Give at least "
+            f"{reference_needed(alpha)}."
         )
     return law_of_order(order, n_reference)
 
 
 def law_of_order(order: int, n_reference: int) -> Any:
-    """Law of the rate of alarms below the j-th smallest of n reference scores: Beta(j, n + 1 - j).
+    """Law of the rate of alarms below the j-th of n reference scores: Beta(j, n + 1 - j).
 
     >>> float(law_of_order(1, 1).mean())
     0.5
     """
     if not 1 <= order <= n_reference:
         raise ValueError(
-            f"There is no {order}-th of {n_reference} reference scores: the level must lie between "
-            f"1 / {n_reference + 1} and {n_reference} / {n_reference + 1}."
+            f"There is no score {order} of {n_reference} reference scores: alpha must be at least "
+            f"1 / {n_reference + 1} and below 1."
         )
     return beta(order, n_reference + 1 - order)
 
 
 def safe_order(alpha: float, confidence: float, n_reference: int) -> int:
-    """The largest j such that alarms below the j-th score are within alpha, with confidence.
+    """Largest j for which the rate of alarms below the j-th score is safely within alpha.
 
-    On average they are within it, too, however low the confidence. 0 where not even those below the
-    lowest score are: then nothing may alarm.
+    With the confidence the rate is at most alpha, and so is the mean rate. j is 0 if no score is
+    low enough: then nothing may alarm.
 
     >>> [safe_order(0.05, 0.95, n) for n in (50, 100, 1000, 10_000)]
     [0, 2, 39, 464]
@@ -74,14 +74,27 @@ def safe_order(alpha: float, confidence: float, n_reference: int) -> int:
 
 
 def reference_needed(alpha: float, confidence: float | None = None, share: float = 0.0) -> int:
-    """Held-out reference scores that a level needs.
+    """Number of held-out reference scores that an alpha needs.
 
-    Without confidence: so many that anything can alarm, ``1 / alpha - 1``. With it: so many that
-    with that confidence the rate is at most alpha and anything can alarm, mostly
-    ``log(1 - confidence) / log(1 - alpha)``; or, with a share of alpha, that so much of the level
-    is used on average. It is the least such number: a few more than that may fall short of the
-    share, until the next order is safe.
+    Parameters
+    ----------
+    alpha : float
+        False-alarm rate asked for.
+    confidence : float, optional
+        Without it, the reference is large enough that a row can alarm: ``1 / alpha - 1`` scores.
+        With it, the rate is also at most alpha with this confidence. That mostly needs
+        ``log(1 - confidence) / log(1 - alpha)`` scores.
+    share : float, default=0.0
+        Share of alpha that the mean rate must reach. It needs a confidence.
 
+    Returns
+    -------
+    n_reference : int
+        The smallest such number. A slightly larger number may fall short of the share, until the
+        next order is safe.
+
+    Examples
+    --------
     >>> reference_needed(0.01), reference_needed(0.01, confidence=0.95)
     (99, 299)
     >>> reference_needed(0.01, confidence=0.95, share=0.8)
@@ -89,27 +102,30 @@ def reference_needed(alpha: float, confidence: float | None = None, share: float
     """
     require_probability("alpha", alpha)
     if not 0.0 <= share < 1.0:
-        raise ValueError(f"share must lie in [0, 1); got {share!r}.")
+        raise ValueError(f"share must be at least 0 and below 1; got {share!r}.")
     if confidence is None:
         if share > 0.0:
-            raise ValueError("A share of the level needs a confidence: without one all is used.")
+            raise ValueError(
+                f"share={share} needs a confidence: without one, all of alpha is used. Give a "
+                "confidence, or leave out share."
+            )
         return _smallest_number(lambda n: order_of(alpha, n) >= 1, 1)
     require_probability("confidence", confidence)
 
     def uses_the_share(order: int) -> bool:
         return order >= share * alpha * (_min_reference(order, alpha, confidence) + 1)
 
-    # What is used of the level does not quite rise with the order: the first that does is sought.
+    # The share that is used does not always rise with the order, so the first order is searched.
     max_order = _smallest_number(uses_the_share, 1)
     order = next(order for order in range(1, max_order + 1) if uses_the_share(order))
     return _min_reference(order, alpha, confidence)
 
 
 def _min_reference(order: int, alpha: float, confidence: float) -> int:
-    """The fewest reference scores whose j-th is safe at the level.
+    """Fewest reference scores for which the j-th is a safe threshold at alpha.
 
-    Beta(j, n + 1 - j) is at most alpha exactly as often as n events of probability alpha happen j
-    times.
+    Beta(j, n + 1 - j) is at most alpha with the probability that at least j of n independent events
+    happen, if each has the probability alpha.
     """
     return _smallest_number(
         lambda n: (
@@ -120,7 +136,7 @@ def _min_reference(order: int, alpha: float, confidence: float) -> int:
 
 
 def _smallest_number(holds: Callable[[int], bool], first: int) -> int:
-    """The smallest number from ``first`` on for which ``holds`` is true; it must stay true above.
+    """Smallest number from ``first`` on for which ``holds`` is true. It must stay true above.
 
     >>> _smallest_number(lambda n: n * n > 50, 1)
     8
@@ -136,27 +152,33 @@ def _smallest_number(holds: Callable[[int], bool], first: int) -> int:
 
 @dataclass(frozen=True)
 class FalseAlarmBounds:
-    """What the realised false-alarm rate at a level can be, over the draw of the reference.
+    """What the realized false-alarm rate at an alpha can be, over the draw of the reference.
 
-    Where reference scores tie at the threshold, alarms are rarer than the law has it: then only
+    If reference scores tie at the threshold, alarms are rarer than the law says. Then only
     ``limit`` and ``high`` hold, ``low`` is 0, and ``mean`` is an upper limit of the mean.
 
     Parameters
     ----------
     alpha : float
-        The level asked for.
+        False-alarm rate asked for.
     n_reference : int
-        Held-out reference scores.
+        Number of held-out reference scores.
     confidence : float
         Probability of the interval, and of the limit.
     mean, std : float
-        Of the rate; the mean is at most alpha.
+        Mean and standard deviation of the rate. The mean is at most alpha.
     low, high : float
-        Interval that holds the rate with the confidence, equal tails.
+        Interval that holds the rate with the confidence, with equal tails.
     limit : float
-        What the rate is at most, with the confidence.
+        Upper limit of the rate, with the confidence.
     has_ties : bool
         Whether reference scores tie at the threshold.
+
+    Examples
+    --------
+    >>> bounds = FalseAlarmBounds.from_order(0.05, order=50, n_reference=999, confidence=0.95)
+    >>> round(bounds.low, 3), round(bounds.high, 3), round(bounds.limit, 3)
+    (0.037, 0.064, 0.062)
     """
 
     alpha: float
@@ -198,22 +220,28 @@ class FalseAlarmBounds:
 
 @dataclass(frozen=True)
 class Audit:
-    """False alarms counted on fresh nominal rows, beside what was asked for.
+    """False alarms counted on fresh nominal rows, and what the count says about alpha.
 
     Parameters
     ----------
     alpha : float
-        The level asked for.
+        False-alarm rate asked for.
     n_alarms, n_rows : int
-        Alarms among the fresh rows.
+        Number of alarms, and number of fresh rows.
     confidence : float
-        Of the interval.
+        Probability of the interval.
     low, high : float
-        The detector's own rate lies between them, with the confidence (Clopper and Pearson).
+        Interval that holds the detector's own rate with the confidence (Clopper and Pearson).
     max_alarms : int or None
-        What the count is at most, with the confidence, if the fresh rows are drawn like the
-        reference: beta-binomial. None where the reference was not held out, or cannot resolve the
-        level.
+        Largest count that the reference allows: the quantile ``(1 + confidence) / 2`` of its
+        beta-binomial law, if the fresh rows have the distribution of the reference. None if the
+        reference was not held out, or is too small for alpha.
+
+    Examples
+    --------
+    >>> audit = Audit.from_counts(0.05, n_alarms=100, n_rows=1000, confidence=0.95)
+    >>> audit.rate, audit.verdict
+    (0.1, 'more false alarms than asked for')
     """
 
     alpha: float
@@ -235,10 +263,10 @@ class Audit:
         order: int = 0,
         n_reference: int = 0,
     ) -> Self:
-        """Audit of so many alarms among so many fresh nominal rows.
+        """Audit of ``n_alarms`` alarms on ``n_rows`` fresh nominal rows.
 
-        With the place j of the threshold among n held-out reference scores, also beside the count
-        that these allow.
+        Given the order j of the threshold among n held-out reference scores, it also has the
+        largest count that they allow.
         """
         low, high = rate_interval(n_alarms, n_rows, confidence)
         max_alarms = None
@@ -254,13 +282,14 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """What the count says of the level.
+        """What the count says about alpha.
 
-        A rate above alpha is nothing wrong by itself: over the draw of the reference it scatters
-        about alpha. More alarms than the reference allows are: the rows are drawn otherwise.
+        A rate above alpha is no fault by itself: over the draw of the reference, the rate varies
+        about alpha. More alarms than the reference allows are a fault: these rows have another
+        distribution than the reference.
         """
         if self.max_alarms is not None and self.n_alarms > self.max_alarms:
-            return "more false alarms than the reference allows: these rows are drawn otherwise"
+            return "more false alarms than the reference allows: the rows have another distribution"
         if self.low > self.alpha:
             above = "more false alarms than asked for"
             return above if self.max_alarms is None else f"{above}, as the reference allows"
@@ -270,7 +299,7 @@ class Audit:
 
 
 def rate_interval(n_alarms: int, n_rows: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval that holds a rate, given a count, with at least the confidence (Clopper, Pearson).
+    """Interval that holds a rate with the confidence, given a count (Clopper, Pearson).
 
     >>> low, high = rate_interval(3, 100)
     >>> round(low, 4), round(high, 4)
@@ -278,12 +307,12 @@ def rate_interval(n_alarms: int, n_rows: int, confidence: float = 0.95) -> tuple
     """
     require_probability("confidence", confidence)
     if n_rows == 0:
-        raise ValueError("0 rows make no rate.")
+        raise ValueError("n_rows=0 gives no rate. Give at least 1 row.")
     interval = binomtest(n_alarms, n_rows).proportion_ci(confidence, method="exact")
     return float(interval.low), float(interval.high)
 
 
 def require_probability(name: str, value: Any) -> None:
-    """Refuse what is not strictly between 0 and 1."""
+    """Refuse a value that is not strictly between 0 and 1."""
     if not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
         raise ValueError(f"{name} must be a number between 0 and 1, exclusive; got {value!r}.")

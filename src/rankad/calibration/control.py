@@ -1,9 +1,9 @@
-"""False alarms under control: decisions on scores, and what can be said of the false ones."""
+"""Control of false alarms: decisions on scores, and bounds on the number of false alarms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
+from math import ceil, floor, inf, log10
 from typing import Any
 
 from rankad._typing import BoolArray, FloatArray
@@ -19,8 +19,8 @@ from rankad.calibration.bounds import (
 from rankad.calibration.budgets import FalseAlarmsPerDay
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
-    estimated_share,
     reference_for_discoveries,
+    uncapped_nominal_share,
 )
 from rankad.calibration.reference import ReferenceScores
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
@@ -28,9 +28,9 @@ from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
 @dataclass(frozen=True)
 class FalseAlarmControl:
-    """p-values, thresholds and discoveries for scores, and bounds, budgets and audits of alarms.
+    """p-values, thresholds and selections for scores, and bounds, budgets and audits of alarms.
 
-    Knows reference scores and scores alone, not the detector that gave them.
+    It knows scores and reference scores only, not the detector.
 
     >>> import numpy as np
     >>> from rankad.calibration import HeldOutScores
@@ -44,35 +44,35 @@ class FalseAlarmControl:
     reference: ReferenceScores
 
     def p_values(self, scores: FloatArray, confidence: float | None = None) -> FloatArray:
-        """p-value of each score; with a confidence, those that hold for this very reference."""
+        """p-value of each score; with a confidence, p-values that hold for this one reference."""
         p = self.reference.p_values(scores)
         if confidence is None:
             return p
         return conditional_p_values(p, self.reference.size, confidence)
 
     def threshold(self, alpha: Any, confidence: float | None = None) -> float:
-        """Score below which a row alarms at a level; refused where none can."""
+        """Score below which a row alarms at an alpha. Refuse an alpha that is too small."""
         order = self.order(alpha) if confidence is None else self._safe_order(alpha, confidence)
         return self.reference.score_of_order(order)
 
     def selected(self, scores: FloatArray, fdr: float, adaptive: bool) -> BoolArray:
-        """Which of a batch of scores to call anomalies: see `RankAD.select`."""
+        """Which scores of a batch to call anomalies (see `RankAD.select`)."""
         p = self.reference.p_values(scores)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
         n_lowest = int((p <= self.reference.smallest_alpha).sum())
         if n_lowest > 0 and not is_selected.any():
-            threshold = fdr / estimated_share(p) if adaptive else fdr
+            threshold = fdr / uncapped_nominal_share(p) if adaptive else fdr
             needed = reference_for_discoveries(len(p), min(threshold, 0.999), n_lowest)
             warn_user(
-                f"{n_lowest} of {len(p)} rows have the smallest p-value there is with "
-                f"{self.reference.size} reference points, which is too coarse to select them at "
-                f"fdr={fdr}: give at least {needed} (fit on more rows, or call calibrate()).",
+                f"{n_lowest} of {len(p)} rows have the smallest p-value that {self.reference.size} "
+                f"reference scores can give. It is too coarse to select them at fdr={fdr}. Give at "
+                f"least {needed} reference scores: fit on more rows, or call calibrate().",
                 CalibrationWarning,
             )
         return is_selected
 
     def bounds(self, alpha: float, confidence: float) -> FalseAlarmBounds:
-        """What the false-alarm rate can be at a level, given the size of the reference."""
+        """What the false-alarm rate can be at an alpha, given the size of the reference."""
         order = self.order(alpha)
         return FalseAlarmBounds.from_order(
             alpha,
@@ -83,11 +83,11 @@ class FalseAlarmControl:
         )
 
     def band(self, confidence: float, method: str) -> FloatArray:
-        """Upper limits of the rates at the levels ``j / (n + 1)``, for all at once."""
+        """Upper limits of the rate at the alphas ``j / (n + 1)``, for all j at once."""
         return false_alarm_band(self.reference.size, confidence, method)
 
     def alpha_for(self, events_per_day: float, alarms_per_day: float) -> float:
-        """The level for a budget of false alarms; refused where the reference cannot resolve it."""
+        """Alpha for a budget of false alarms. Refuse it if the reference is too small."""
         if not 0.0 < events_per_day < inf:
             raise ValueError(f"events_per_day must be positive and finite; got {events_per_day!r}.")
         if not 0.0 < alarms_per_day < events_per_day:
@@ -102,7 +102,7 @@ class FalseAlarmControl:
     def alarms_per_day(
         self, events_per_day: int, alpha: float, confidence: float
     ) -> FalseAlarmsPerDay:
-        """How many false alarms a day to expect, and between which counts a day's will be."""
+        """How many false alarms to expect in one day."""
         order = self.order(alpha)
         return FalseAlarmsPerDay.from_order(
             order,
@@ -113,7 +113,7 @@ class FalseAlarmControl:
         )
 
     def audit(self, n_alarms: int, n_rows: int, alpha: float, confidence: float) -> Audit:
-        """What a count of alarms among fresh nominal rows tells of the rate."""
+        """What a count of alarms on fresh nominal rows says about the rate."""
         is_exact = self.reference.guarantee == "exact"
         return Audit.from_counts(
             alpha,
@@ -125,12 +125,12 @@ class FalseAlarmControl:
         )
 
     def order(self, alpha: Any) -> int:
-        """Which of the reference scores is the threshold of a level; refused where none is."""
+        """Order j of the score that is the threshold of an alpha. Refuse an alpha without one."""
         order = self.reference.order(checked_alpha(alpha))
         if order < 1:
             raise UnresolvableAlphaError(
-                f"alpha={alpha} is finer than {self.reference.size} reference points can resolve."
-                f" {remedy(self.reference, float(alpha))}"
+                f"alpha={alpha} is too small for {self.reference.size} reference scores. "
+                f"{advice_for_alpha(self.reference, float(alpha))}"
             )
         return order
 
@@ -139,40 +139,51 @@ class FalseAlarmControl:
         if order < 1:
             needed = reference_needed(alpha, confidence)
             raise UnresolvableAlphaError(
-                f"With {self.reference.size} reference points no alarm is safe at alpha={alpha} "
-                f"with confidence {confidence}: that needs at least {needed}. Fit on more rows, "
-                "raise calibration_size, or call calibrate()."
+                f"alpha={alpha} with confidence={confidence} is too strict for "
+                f"{self.reference.size} reference scores. Give at least {needed} reference scores: "
+                "fit on more rows, raise calibration_size, or call calibrate()."
             )
         return order
 
-    def require_exact(self, what: str) -> None:
-        """Refuse what only holds for held-out reference scores."""
+    def require_exact(self, method: str) -> None:
+        """Refuse a reference that was not held out, in the name of the method that needs one."""
         if self.reference.guarantee != "exact":
             raise ValueError(
-                f"{what} needs held-out reference scores, and these are {self.reference}: fit with "
+                f"{method} needs held-out reference scores; got {self.reference}. Fit with "
                 "calibration='split', or call calibrate() with new nominal rows."
             )
 
     def warn_if_too_coarse(self, alpha: float) -> None:
-        """Warn where nothing can alarm at a level."""
+        """Warn if nothing can alarm at an alpha."""
         if self.reference.order(checked_alpha(alpha)) < 1:
             warn_user(
-                f"alpha={alpha} is finer than {self.reference.size} reference points can resolve: "
-                f"nothing can alarm. {remedy(self.reference, alpha)}",
+                f"alpha={alpha} is too small for {self.reference.size} reference scores, so "
+                f"nothing can alarm. {advice_for_alpha(self.reference, alpha)}",
                 CalibrationWarning,
             )
 
 
 def checked_alpha(alpha: Any) -> float:
-    """A level, or a clear error."""
+    """Alpha as a float. Refuse a value that is not strictly between 0 and 1."""
     require_probability("alpha", alpha)
     return float(alpha)
 
 
-def remedy(reference: ReferenceScores, alpha: float) -> str:
-    """What to do where the reference cannot resolve a level."""
+def advice_for_alpha(reference: ReferenceScores, alpha: float) -> str:
+    """What to do if the reference is too small for an alpha."""
     needed = reference_needed(alpha)
     return (
-        f"The smallest possible alpha is {reference.smallest_alpha:.4g}; for {alpha} give at least "
-        f"{needed} reference points: fit on more rows, raise calibration_size, or call calibrate()."
+        f"The smallest alpha that can alarm is {_rounded_up(reference.smallest_alpha)}. For "
+        f"{alpha}, give at least {needed} reference scores: fit on more rows, raise "
+        "calibration_size, or call calibrate()."
     )
+
+
+def _rounded_up(value: float) -> str:
+    """The value with four digits, rounded up: an alpha rounded down would be refused again.
+
+    >>> _rounded_up(1 / 61), _rounded_up(1 / 100)
+    ('0.0164', '0.01')
+    """
+    unit = 10.0 ** (floor(log10(value)) - 3)
+    return f"{ceil(value / unit - 1e-9) * unit:.4g}"

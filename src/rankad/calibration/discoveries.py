@@ -1,4 +1,4 @@
-"""Many tests at once: which p-values of a batch to call discoveries."""
+"""Many tests at once: which p-values of a batch are discoveries."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from scipy.stats import false_discovery_control
 from rankad._typing import BoolArray, FloatArray
 from rankad.calibration.bounds import require_probability
 
-#: p-values above it tell how many of a batch are nominal (Storey).
-_MIDDLE = 0.5
+#: The number of p-values above it estimates how many rows of a batch are nominal (Storey).
+_STOREY_CUTOFF = 0.5
 
 
 def benjamini_hochberg(p_values: ArrayLike, fdr: float, *, adaptive: bool = False) -> BoolArray:
-    """Which p-values to call discoveries, so that at most a share ``fdr`` is false, on average.
+    """Which p-values are discoveries, so that on average at most a share ``fdr`` is false.
 
-    Valid where p-values are independent, or depend on one another positively, as split-conformal
-    ones that share a reference do (Bates et al., 2023). Weighted ones (`Reweighted`) need not.
+    It is valid if the p-values are independent, or if they depend on one another positively, as
+    split-conformal p-values with one reference do (Bates et al., 2023). The weighted p-values of
+    `Reweighted` need not.
 
     Parameters
     ----------
     p_values : array-like of shape (n,)
-        Of one batch.
+        p-values of one batch.
     fdr : float
-        False-discovery rate q: the expected share of false ones among the discoveries.
+        False-discovery rate q: the expected share of false discoveries among the discoveries.
     adaptive : bool, default=False
-        Storey's form: use the estimate ``(1 + #{p > 1/2}) / (n / 2)`` of the share that is nominal.
-        It finds more where many are anomalies, and may find a little less where none is.
+        Use Storey's form, with ``(1 + #{p > 1/2}) / (n / 2)`` as the share of nominal rows. It
+        finds more if many rows are anomalies, and may find a little less if none is.
 
     Returns
     -------
@@ -43,45 +44,76 @@ def benjamini_hochberg(p_values: ArrayLike, fdr: float, *, adaptive: bool = Fals
     require_probability("fdr", fdr)
     p = np.asarray(p_values, dtype=np.float64)
     if p.ndim != 1:
-        raise ValueError(f"p-values must have shape (n,); got {p.shape}.")
+        raise ValueError(f"p_values must have shape (n,); got {p.shape}.")
     if not ((p >= 0.0) & (p <= 1.0)).all():
-        raise ValueError("p-values must lie in [0, 1], and none may be NaN.")
+        raise ValueError(
+            "p_values must lie between 0 and 1, and none may be NaN; got values from "
+            f"{p.min()} to {p.max()}."
+        )
     if p.size == 0:
         return np.zeros(0, dtype=bool)
-    threshold = fdr / estimated_share(p) if adaptive else fdr
+    threshold = fdr / uncapped_nominal_share(p) if adaptive else fdr
     return np.asarray(false_discovery_control(p) <= threshold)
 
 
 def nominal_share(p_values: ArrayLike) -> float:
-    """Storey's estimate of the share of nominal points in a batch, from its p-values; at most 1.
+    """Storey's estimate of the share of nominal rows in a batch, from their p-values.
 
+    Parameters
+    ----------
+    p_values : array-like of shape (n,)
+        p-values of one batch.
+
+    Returns
+    -------
+    share : float
+        At most 1.
+
+    Examples
+    --------
     >>> nominal_share([0.001, 0.002, 0.003, 0.2, 0.8, 0.003, 0.001, 0.002])
     0.5
     """
     p = np.asarray(p_values, dtype=np.float64)
     if p.size == 0:
-        raise ValueError("An empty batch has no share of nominal points.")
-    return min(estimated_share(p), 1.0)
+        raise ValueError("p_values is an empty batch. Give at least one p-value.")
+    return min(uncapped_nominal_share(p), 1.0)
 
 
-def estimated_share(p: FloatArray) -> float:
-    """Storey's estimate as it is: cut at 1, it would no longer bound the false discoveries."""
-    return float((1.0 + (p > _MIDDLE).sum()) / (p.size * (1.0 - _MIDDLE)))
+def uncapped_nominal_share(p: FloatArray) -> float:
+    """Storey's estimate, possibly above 1. Capped at 1, it would not bound false discoveries."""
+    return float((1.0 + (p > _STOREY_CUTOFF).sum()) / (p.size * (1.0 - _STOREY_CUTOFF)))
 
 
 def reference_for_discoveries(n_batch: int, fdr: float, n_discoveries: int = 1) -> int:
-    """Reference scores below which a batch of this size cannot have so few discoveries.
+    """Number of reference scores that a batch needs for a given number of discoveries.
 
-    The smallest p-value is ``1 / (n + 1)``; r of them are discoveries where
+    The smallest p-value is ``1 / (n + 1)``. r rows with that p-value are discoveries if
     ``1 / (n + 1) <= fdr r / n_batch``.
 
+    Parameters
+    ----------
+    n_batch : int
+        Number of rows in the batch.
+    fdr : float
+        False-discovery rate.
+    n_discoveries : int, default=1
+        Number r of discoveries. With fewer reference scores, no r rows can be discoveries.
+
+    Returns
+    -------
+    n_reference : int
+        The smallest such number.
+
+    Examples
+    --------
     >>> reference_for_discoveries(10_000, fdr=0.1, n_discoveries=20)
     4999
     """
     require_probability("fdr", fdr)
     if not 1 <= n_discoveries <= n_batch:
-        raise ValueError(f"n_discoveries={n_discoveries} must lie between 1 and {n_batch}.")
+        raise ValueError(f"n_discoveries={n_discoveries} must lie between 1 and n_batch={n_batch}.")
     n = ceil(n_batch / (fdr * n_discoveries) - 1e-9) - 1
-    while 1.0 / (n + 1) * (n_batch / n_discoveries) > fdr:  # as the selection will compare, rounded
+    while 1.0 / (n + 1) * (n_batch / n_discoveries) > fdr:  # rounded as in the selection
         n += 1
     return n

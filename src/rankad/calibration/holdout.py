@@ -1,4 +1,4 @@
-"""Who trains and who calibrates: some rows each, all rows both, or folds of them in turn."""
+"""Which rows train and which rows calibrate: a split, all rows for both, or folds in turn."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from rankad.calibration.reference import (
 )
 from rankad.models import Model
 
-#: What a parameter ``calibration_size`` may be: a share of the rows, or a number of them.
+#: What a parameter ``calibration_size`` may be: a share of the rows, or a number of rows.
 CALIBRATION_SIZE_CONSTRAINT: Final[list[Any]] = [
     Interval(Real, 0, 1, closed="neither"),
     Interval(Integral, 1, None, closed="left"),
 ]
 
-#: Folds of calibration="cross".
+#: Number of folds of calibration="cross".
 _N_FOLDS = 5
 
 M = TypeVar("M", bound=Model)
 
-#: Learns from rows. Where a model is given, it was learned from all rows, and the rows are a fold
-#: of them: choices that it has made are taken over.
+#: It learns a model from rows. If it also gets a model of all rows, the rows are a fold of them,
+#: and the new model takes over the choices of that model.
 Learn = Callable[[FloatArray, M | None], M]
 
 
 class Holdout(Protocol):
-    """Which rows train, which give the reference, and how.
+    """Which rows train, and how the reference scores are made.
 
-    ``training`` and ``calibration`` are positions of rows, ascending.
+    ``training`` and ``calibration`` are indices of rows, ascending.
     """
 
     @property
@@ -48,45 +48,45 @@ class Holdout(Protocol):
 
     @property
     def calibration(self) -> IntArray:
-        """Rows whose scores are the reference."""
+        """Rows whose scores are the reference scores."""
 
     def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> ReferenceScores:
-        """Scores that those of new rows are compared with."""
+        """Reference scores, which the scores of new rows are compared with."""
 
 
 @dataclass(frozen=True, eq=False)
 class SplitRows:
-    """Some rows train and the others calibrate: the exact guarantee."""
+    """Some rows train and the others calibrate. The false-alarm rate is guaranteed."""
 
     training: IntArray
     calibration: IntArray
 
     @classmethod
     def drawn(cls, n: int, size: float, rng: np.random.RandomState) -> Self:
-        """Draw the rows to hold out: a number of them, or a share."""
+        """Draw the rows to hold out: a number of rows, or a share of them."""
         n_held_out = int(size) if isinstance(size, Integral) else int(np.ceil(size * n))
         if n - n_held_out < 2:
             raise ValueError(
-                f"calibration_size={size} leaves {max(n - n_held_out, 0)} of {n} samples to train "
-                "on; at least 2 are needed. Fit on more rows, or lower calibration_size."
+                f"calibration_size={size} leaves {max(n - n_held_out, 0)} of {n} rows to train on, "
+                "but at least 2 are needed. Fit on more rows, or lower calibration_size."
             )
         order = rng.permutation(n)
         return cls(np.sort(order[n_held_out:]), np.sort(order[:n_held_out]))
 
     def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> HeldOutScores:
-        """Scores of the rows held out."""
+        """Scores of the held-out rows."""
         return HeldOutScores.from_scores(model(rows[self.calibration]))
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """All rows train and calibrate: the paper's rank, without guarantee."""
+    """All rows train and calibrate: the paper's rank, without a guarantee."""
 
     training: IntArray
 
     @classmethod
     def drawn(cls, n: int, size: float, rng: np.random.RandomState) -> Self:
-        """All rows; nothing is drawn."""
+        """All rows: nothing is drawn."""
         return cls(np.arange(n))
 
     @property
@@ -101,7 +101,7 @@ class TrainingRows:
 
 @dataclass(frozen=True, eq=False)
 class CrossFittedRows:
-    """All rows train, and each is scored by a model that was learned without its fold."""
+    """All rows train. Each row is scored by a model that was learned without its fold."""
 
     folds: Sequence[tuple[IntArray, IntArray]]
     training: IntArray
@@ -118,14 +118,14 @@ class CrossFittedRows:
         return self.training
 
     def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> CrossFittedScores:
-        """Scores of all rows, fold by fold: each by a model of the other folds."""
+        """Score of each row by a model of the other folds."""
         scores = np.empty(len(rows))
         for training, held_out in self.folds:
             scores[held_out] = learn(rows[training], model)(rows[held_out])
         return CrossFittedScores.from_scores(scores)
 
 
-#: The ways to calibrate, by name: each draws who trains among n rows.
+#: The ways to calibrate, by name. Each draws which of n rows train.
 HOLDOUTS: Final[dict[str, Callable[[int, float, np.random.RandomState], Holdout]]] = {
     "split": SplitRows.drawn,
     "train": TrainingRows.drawn,

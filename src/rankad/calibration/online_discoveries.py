@@ -1,4 +1,4 @@
-"""Streams, one at a time: p-values become discoveries."""
+"""Streams: p-values become discoveries, one at a time."""
 
 from array import array
 from collections.abc import Callable, Mapping
@@ -20,10 +20,11 @@ from rankad.calibration.online_p_values import (
 class _Rule:
     """How a method of online testing spends its error budget.
 
-    A clock ticks at each p-value above `candidate` and at most `discard`. With ``c`` ticks so far,
-    ``c_j`` at the j-th discovery, w the initial share of the rate q, and g the `spending`, the next
-    alpha is ``scale (w q g(c + 1) + (1 - w) q g(c + 1 - c_1) + q sum_{j > 1} g(c + 1 - c_j))``, but
-    at most `cap`. The papers write the clock differently for each method; it comes to this.
+    A clock ticks at each p-value above `candidate` and at most `discard`. Let c be the ticks so
+    far, c_j the ticks at the j-th discovery, w the initial share of the rate q, and g the
+    `spending`. Then the next alpha is
+    ``scale (w q g(c + 1) + (1 - w) q g(c + 1 - c_1) + q sum_{j > 1} g(c + 1 - c_j))``, but at most
+    `cap`. The papers write the clock in a different form for each method, with the same result.
     """
 
     initial_share: float
@@ -34,32 +35,32 @@ class _Rule:
     cap: float
 
     def is_tick(self, p: float) -> bool:
-        """Whether the clock moves on with this p-value."""
+        """Whether the clock ticks at this p-value."""
         return self.candidate < p <= self.discard
 
     def next_alpha(self, fdr: float, clock: int, discoveries: FloatArray) -> float:
-        """Level of the next test, given the clock now and at each discovery."""
+        """Alpha of the next test, given the clock now and at each discovery."""
         initial = self.initial_share * fdr
         budgets = np.full(len(discoveries) + 1, fdr)
         budgets[0] = initial
-        budgets[1:2] = fdr - initial  # of the first discovery, if there is one
+        budgets[1:2] = fdr - initial  # budget of the first discovery, if there is one
         ticks = clock + 1.0 - np.concatenate([[0.0], discoveries])
         return min(self.cap, self.scale * float(budgets @ self.spending(ticks)))
 
 
 def _slow_spending(ticks: FloatArray) -> FloatArray:
-    """Share of a budget to spend at each tick, nearly 1/t: it sums to less than 1."""
+    """Share of a budget to spend at each tick. It falls nearly like 1/t; the sum is below 1."""
     growth = ticks * np.exp(np.sqrt(np.log(ticks)))
     return np.asarray(0.07720838 * np.log(np.maximum(ticks, 2.0)) / growth)
 
 
 def _fast_spending(ticks: FloatArray) -> FloatArray:
-    """Share of a budget to spend at each tick, ``t^-1.6``: it sums to 1."""
+    """Share of a budget to spend at each tick: proportional to ``t^-1.6``, with the sum 1."""
     return np.asarray(0.4374901658 * ticks**-1.6)
 
 
 _RULES: Final[Mapping[str, _Rule]] = {
-    # The clock of LORD++ ticks at every p-value, 0 included.
+    # The clock of LORD++ ticks at every p-value, also at 0.
     "lord": _Rule(0.1, _slow_spending, candidate=-1.0, discard=1.0, scale=1.0, cap=1.0),
     "saffron": _Rule(0.5, _fast_spending, candidate=0.5, discard=1.0, scale=0.5, cap=0.5),
     "addis": _Rule(0.5, _fast_spending, candidate=0.25, discard=0.5, scale=0.25, cap=0.25),
@@ -67,35 +68,38 @@ _RULES: Final[Mapping[str, _Rule]] = {
 
 
 class OnlineDiscoveries:
-    """Decides on p-values as they come, so that few of the discoveries are false.
+    """Tests p-values one at a time, with few false discoveries.
 
-    At any time the expected share of false ones among the discoveries so far is at most `fdr`.
-    That needs independent p-values. **Conformal p-values that share one reference set are not**:
-    an unlucky reference makes all of them too small together. The remedy is calibration-conditional
-    p-values (`conditional_p_values`): given the reference they are independent, and but for a
-    probability that you choose they are valid; the share is then at most `fdr` plus that.
+    At any time, the expected share of false discoveries among the discoveries so far is at most
+    `fdr`. That needs independent p-values. **Conformal p-values with one shared reference are not
+    independent**: an unlucky reference makes all of them too small together. Use p-values with a
+    confidence instead, ``det.p_values(X, confidence=0.95)``. Given the reference they are
+    independent, and with the confidence they are valid. Then the expected share is at most
+    ``fdr + (1 - confidence)``.
 
-    `next_alpha` falls as a stream goes on without discoveries, and rises with each. A conformal
-    p-value is never below ``1 / (n_ref + 1)``, a conditional one not even that small: once
-    `next_alpha` is below, nothing can be discovered any more. LORD++ starts at
-    ``fdr / 187``, SAFFRON at ``fdr / 9``, ADDIS at ``fdr / 18``, and all fall fast. Where anomalies
-    are rare, select by batches instead (``det.select``), or start anew for each batch.
+    `next_alpha` falls while there are no discoveries, and rises with each discovery. A conformal
+    p-value is at least ``1 / (n_ref + 1)``, and one with a confidence is larger. So nothing can be
+    discovered once `next_alpha` is below that. LORD++ starts at ``fdr / 187``, SAFFRON at
+    ``fdr / 9``, ADDIS at ``fdr / 18``, and all fall fast. If anomalies are rare, select by batches
+    instead (``det.select``), or start again for each batch.
 
     Parameters
     ----------
     fdr : float, default=0.1
-        False discovery rate.
+        False-discovery rate.
     method : {"lord", "saffron", "addis"}, default="lord"
-        LORD++ (Ramdas et al. 2017); SAFFRON (2018), which spends nothing on the p-values up to 1/2
-        and gains where anomalies are many; ADDIS (Tian and Ramdas 2019), which also passes over
-        those above 1/2 and gains where nominal p-values are conservative, and uniformly so: that
-        conditional ones are is not known, so their rate is then not promised.
+        "lord" is LORD++ (Ramdas et al. 2017). "saffron" (2018) spends no budget on p-values up to
+        1/2, and finds more if anomalies are many. "addis" (Tian and Ramdas 2019) spends none on
+        p-values up to 1/4 or above 1/2, and finds more if nominal p-values are uniformly
+        conservative. It is not known whether p-values with a confidence are that. So "addis"
+        guarantees no rate for them.
 
     Attributes
     ----------
     next_alpha : float
-        Level of the next test: a discovery is a p-value at most as large.
+        Alpha of the next test: a p-value that is at most this is a discovery.
     n_tested, n_discoveries : int
+        Number of p-values and number of discoveries so far.
 
     Examples
     --------
@@ -114,7 +118,7 @@ class OnlineDiscoveries:
         self.fdr, self.method = float(fdr), method
         self.n_tested = 0
         self._clock = 0
-        # The clock at each discovery is all of the past that the next alpha depends on.
+        # The next alpha depends on the past only by the clock at each discovery.
         self._discovery_clocks = array("q")
         self._set_next_alpha()
 
@@ -130,22 +134,37 @@ class OnlineDiscoveries:
         return len(self._discovery_clocks)
 
     def test(self, p: float) -> bool:
-        """Take one p-value; say whether it is a discovery."""
-        return bool(self.test_many([p])[0])
+        """Test one p-value, and return whether it is a discovery.
 
-    def test_many(self, p: ArrayLike) -> BoolArray:
-        """Take p-values in the order of the stream, or none if one is invalid.
+        Parameters
+        ----------
+        p : float
+            A p-value, from 0 to 1.
 
         Returns
         -------
-        is_discovery : ndarray of bool
+        is_discovery : bool
+        """
+        return bool(self.test_many([p])[0])
+
+    def test_many(self, p: ArrayLike) -> BoolArray:
+        """Test p-values in the order of the stream. If one is invalid, none is taken.
+
+        Parameters
+        ----------
+        p : array-like of shape (n,)
+            p-values, from 0 to 1.
+
+        Returns
+        -------
+        is_discovery : ndarray of bool, shape (n,)
         """
         return np.array(
             [self._test(value) for value in checked_stream(p, 0.0, 1.0)], dtype=np.bool_
         )
 
     def state(self) -> dict[str, Any]:
-        """All that `from_state` needs to go on as if never interrupted, ready for JSON."""
+        """State for `from_state`, ready for JSON. The stream continues as if not interrupted."""
         return {
             "version": STATE_VERSION,
             "fdr": self.fdr,
@@ -157,7 +176,17 @@ class OnlineDiscoveries:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Tests that go on where the `state` of others was taken."""
+        """Tests that continue from a saved `state`.
+
+        Parameters
+        ----------
+        state : dict
+            A result of `state`.
+
+        Returns
+        -------
+        discoveries : OnlineDiscoveries
+        """
         require_known_version(state)
         discoveries = cls(state["fdr"], state["method"])
         discoveries.n_tested, discoveries._clock = state["n_tested"], state["clock"]

@@ -1,4 +1,4 @@
-"""Reference scores: what a score is compared with to become a p-value."""
+"""Reference scores: p-values compare a score with them."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,32 +10,46 @@ import numpy as np
 
 from rankad._typing import FloatArray, IntArray
 
-#: Most scores that are kept, and how many of the lowest of them are always kept one by one.
+#: Largest number of scores to keep, and how many of the lowest are always kept one by one.
 MAX_SCORES = 1_000_000
 EXACT_TAIL = 500_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReferenceScores(ABC):
-    """Sorted scores of nominal points, and the p-values they give to others.
+    """Sorted scores of nominal rows, and the p-values that they give to other scores.
 
-    With ``e`` = `n_extra` virtual points that always count, ``p = (e + #{ref <= s}) / (n + e)``.
+    The p-value of a score s is ``p = (e + #{ref <= s}) / (n + e)``, for n reference scores and
+    ``e`` = `n_extra` virtual scores that always count.
 
-    ``counts``, where given, says for how many points each score stands (see `thinned`).
+    Parameters
+    ----------
+    scores : array of shape (n_scores,)
+        Ascending.
+    counts : array of int, shape (n_scores,), optional
+        Number of nominal rows that each score stands for; by default 1. Above a million scores, the
+        upper part is thinned and the lower 500,000 are kept one by one.
+
+    Attributes
+    ----------
+    guarantee : {"exact", "empirical", "none"}
+        What is known about the false-alarm rate of these p-values.
     """
 
     scores: FloatArray
     counts: IntArray | None = None
     n_extra: ClassVar[int]
 
-    #: What stands behind the p-values: "exact", "empirical" or "none".
+    #: What is known about the false-alarm rate of the p-values: "exact", "empirical" or "none".
     guarantee: ClassVar[str]
 
     @classmethod
     def from_scores(cls, scores: FloatArray) -> Self:
-        """Sort the scores of nominal points into a reference; above a million, see `thinned`."""
+        """Reference of the scores of nominal rows, in any order. Above a million, it is thinned."""
         if np.isnan(scores).any():
-            raise ValueError("Reference scores must not be NaN.")
+            raise ValueError(
+                f"Reference scores must not be NaN; got {int(np.isnan(scores).sum())} of them."
+            )
         in_order = np.sort(scores)
         if len(in_order) <= MAX_SCORES:
             return cls(in_order)
@@ -46,48 +60,51 @@ class ReferenceScores(ABC):
 
     @property
     def size(self) -> int:
-        """Number of reference points."""
+        """Number of nominal rows that the reference stands for."""
         return int(self._n_below[-1]) if self.counts is not None else len(self.scores)
 
     @property
     def smallest_alpha(self) -> float:
-        """The smallest level at which anything can alarm."""
+        """The smallest alpha at which anything can alarm."""
         return self.n_extra / (self.size + self.n_extra)
 
     def p_values(self, scores: FloatArray) -> FloatArray:
-        """p-value of each score: the smaller, the more anomalous."""
+        """p-value of each score: small = anomalous."""
         if np.isnan(scores).any():
-            raise ValueError("A score is NaN, and has no p-value.")
+            raise ValueError(
+                f"A score is NaN and has no p-value: number {int(np.isnan(scores).argmax())}. "
+                "Remove its row."
+            )
         n_at_most = self._n_points(np.searchsorted(self.scores, scores, side="right"))
         return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
 
     def p_value(self, n_scores: int) -> float:
-        """p-value of a score that is at least as large as so many of ``scores``."""
+        """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
         return (self.n_extra + int(self._n_points(n_scores))) / (self.size + self.n_extra)
 
     def threshold(self, alpha: float) -> float:
-        """Score below which, strictly, ``p <= alpha``; minus infinity where no p is that small."""
+        """Rows that score below it have ``p <= alpha``. It is minus infinity if there are none."""
         return self.score_of_order(self.order(alpha))
 
     def order(self, alpha: float) -> int:
-        """Which of the points, from below, is the threshold of the level: the j-th; 0 if none is.
+        """Order j of the score that is the threshold of alpha: the j-th from below; 0 if none is.
 
-        With held-out points and no ties ``j = floor(alpha (n + 1))``; one more than there are
-        points where everything alarms.
+        For held-out scores without ties ``j = floor(alpha (n + 1))``. If everything alarms, j is
+        one more than the number of scores.
         """
         return order_of(alpha, self.size, self.n_extra)
 
     def is_tied(self, order: int) -> bool:
-        """Whether other points share the j-th one's score, or may: the rate is then lower."""
+        """Whether other scores tie with the j-th, or may tie. Then the rate is lower."""
         score = self.score_of_order(order)
         low = int(np.searchsorted(self.scores, score, side="left"))
         high = int(np.searchsorted(self.scores, score, side="right"))
         return int(self._n_points(high)) - int(self._n_points(low)) > 1
 
     def score_of_order(self, order: int) -> float:
-        """The score of the j-th point from below: minus infinity for 0, infinity beyond the last.
+        """The j-th score from below. It is minus infinity for 0, and infinity beyond the last.
 
-        Where scores stand for several points, it is the lowest of those that the j-th may be.
+        If scores stand for several rows, it is the lowest value that the j-th score may have.
         """
         if order < 1:
             return -np.inf
@@ -99,25 +116,34 @@ class ReferenceScores(ABC):
 
     @abstractmethod
     def extended(self, scores: FloatArray) -> "HeldOutScores":
-        """Reference with the scores of further held-out nominal points."""
+        """Reference with the scores of additional held-out nominal rows."""
 
     def _n_points(self, n_scores: Any) -> Any:
-        """How many points so many of the lowest scores stand for."""
+        """Number of rows that the ``n_scores`` lowest scores stand for."""
         return n_scores if self.counts is None else self._n_below[n_scores]
 
     @cached_property
     def _n_below(self) -> IntArray:
-        """Number of points that the first 0, 1, ... scores stand for."""
+        """Number of rows that the first 0, 1, ... scores stand for."""
         counts = np.ones(len(self.scores), dtype=np.int64) if self.counts is None else self.counts
         return np.concatenate([[0], np.cumsum(counts)])
 
 
 class HeldOutScores(ReferenceScores):
-    """Scores of points the ranker has not seen: split-conformal p-values.
+    """Scores of rows that the model has not seen: split-conformal p-values.
 
-    ``p = (1 + #{ref <= s}) / (n + 1)``. For a new nominal point, exchangeable with the reference
-    points, ``P(p <= alpha) <= alpha`` exactly, whatever the ranker and the distribution.
+    ``p = (1 + #{ref <= s}) / (n + 1)``. For a new nominal row, exchangeable with the reference
+    rows, ``P(p <= alpha) <= alpha`` exactly, for any model and any distribution.
 
+    Parameters
+    ----------
+    scores : array of shape (n_scores,)
+        Ascending. `from_scores` sorts them.
+    counts : array of int, shape (n_scores,), optional
+        Number of nominal rows that each score stands for; by default 1.
+
+    Examples
+    --------
     >>> reference = HeldOutScores.from_scores(np.array([0.3, 0.1, 0.2]))
     >>> reference.p_values(np.array([0.05, 0.2, 9.0]))
     array([0.25, 0.75, 1.  ])
@@ -129,7 +155,7 @@ class HeldOutScores(ReferenceScores):
     guarantee = "exact"
 
     def extended(self, scores: FloatArray) -> "HeldOutScores":
-        """Both sets of held-out points together; of millions, the lower tail one by one."""
+        """Both references together. Above a million scores, the upper part is thinned."""
         new = HeldOutScores.from_scores(scores)
         order = np.argsort(np.concatenate([self.scores, new.scores]), kind="stable")
         merged = np.concatenate([self.scores, new.scores])[order]
@@ -140,11 +166,11 @@ class HeldOutScores(ReferenceScores):
 
 
 class TrainingScores(ReferenceScores):
-    """Scores of the training points themselves: the paper's rank, eq. (6).
+    """Scores of the training rows themselves: the paper's rank, eq. (6).
 
-    ``r = #{ref <= s} / n``. The ranker was fitted to these very points, so new nominal points
-    score lower than they do, and the share with ``r <= alpha`` exceeds alpha, several-fold where
-    the kernel is narrow.
+    ``r = #{ref <= s} / n``. The ranker was fitted to these rows, so new nominal rows score lower.
+    The share of new nominal rows with ``r <= alpha`` exceeds alpha. With a narrow kernel it is
+    several times alpha.
 
     >>> TrainingScores.from_scores(np.array([0.3, 0.1, 0.2])).p_values(np.array([0.05, 0.2, 9.0]))
     array([0.        , 0.66666667, 1.        ])
@@ -154,16 +180,16 @@ class TrainingScores(ReferenceScores):
     guarantee = "none"
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
-        """Only the held-out points: they do not mix with training points."""
+        """Only the new held-out scores, because they do not mix with scores of training rows."""
         return HeldOutScores.from_scores(scores)
 
 
 class CrossFittedScores(ReferenceScores):
-    """Out-of-fold scores of the training points, for use with one final ranker: empirical.
+    """Out-of-fold scores of the training rows, for use with one final ranker: empirical.
 
-    ``p = (1 + #{ref <= s}) / (n + 1)``. All points both train and calibrate. In experience the
-    false-alarm rate is near alpha, but nothing guarantees it: scores of different fits do not share
-    a scale, and bounds that hold for held-out points fail.
+    ``p = (1 + #{ref <= s}) / (n + 1)``. All rows train and calibrate. In experience the false-alarm
+    rate is near alpha, but it is not guaranteed: rankers of different folds score on different
+    scales, and the bounds for held-out rows fail.
 
     >>> CrossFittedScores.from_scores(np.array([0.3, 0.1, 0.2]))
     CrossFittedScores(3 scores, guarantee: empirical)
@@ -173,19 +199,19 @@ class CrossFittedScores(ReferenceScores):
     guarantee = "empirical"
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
-        """Only the held-out points: they do not mix with out-of-fold scores."""
+        """Only the new held-out scores, because they do not mix with out-of-fold scores."""
         return HeldOutScores.from_scores(scores)
 
 
 def order_of(alpha: float, n_reference: int, n_extra: int = 1) -> int:
-    """Which of n reference points, from below, is the threshold of ``p <= alpha``; 0 if none is.
+    """Order j of the score that is the threshold of ``p <= alpha``, from below; 0 if none is.
 
     >>> order_of(0.05, 99), order_of(0.01, 98), order_of(0.5, 1)
     (5, 0, 1)
     """
     n_total = n_reference + n_extra
     n_at_most = min(floor(alpha * n_total) - n_extra, n_reference)
-    # alpha * n_total rounds; the comparison that counts is that of p itself with alpha.
+    # alpha * n_total is rounded, so p itself is compared with alpha.
     if n_at_most < n_reference and (n_extra + n_at_most + 1) / n_total <= alpha:
         n_at_most += 1
     elif n_at_most >= 0 and (n_extra + n_at_most) / n_total > alpha:
@@ -199,18 +225,18 @@ def thinned(
     max_size: int = MAX_SCORES,
     exact: int = EXACT_TAIL,
 ) -> tuple[FloatArray, IntArray]:
-    """At most so many of the sorted scores, the lowest one by one, and what each stands for.
+    """At most ``max_size`` of the sorted scores, and how many rows each stands for.
 
-    Of those above the exact tail, groups of neighbors, of about equally many points, become their
-    lowest member. p-values among them are so rounded up, by some groups' share of the points: they
-    stay valid.
+    The ``exact`` lowest scores are kept one by one. The scores above them form groups of neighbors
+    with about equally many rows, and each group becomes its lowest score. So p-values above the
+    exact part are rounded up, by at most the share of a few groups, and they stay valid.
 
     >>> thinned(np.arange(8.0), np.ones(8, dtype=np.int64), max_size=4, exact=2)
     (array([0., 1., 2., 5.]), array([1, 1, 3, 3]))
     """
     if len(scores) <= max_size:
         return scores, counts
-    n_before = np.concatenate([[0], np.cumsum(counts[exact:-1])])  # points of the groups so far
+    n_before = np.concatenate([[0], np.cumsum(counts[exact:-1])])  # rows of the groups so far
     group_size = -(-int(counts[exact:].sum()) // (max_size - exact))
     begins_group = np.diff(n_before // group_size, prepend=-1) > 0
     starts = np.concatenate([np.arange(exact), exact + np.flatnonzero(begins_group)])

@@ -1,8 +1,9 @@
-"""p-values where new rows are drawn otherwise than the calibration rows: weighted conformal.
+"""p-values under a shift of the rows: weighted conformal p-values.
 
-If only the law of the rows has shifted, and a nominal row is still nominal, held-out calibration
-rows weighted by the density ratio ``w = dP_new / dP_calibration`` stand for the new ones
-(Tibshirani et al., 2019): ``p = (sum_i w_i 1{s_i <= s} + w(x)) / (sum_i w_i + w(x))``.
+Suppose that only the distribution of the rows has shifted, and a nominal row is still nominal. Then
+held-out calibration rows with the density ratio ``w = dP_new / dP_calibration`` as weights stand
+for the new rows (Tibshirani et al., 2019):
+``p = (sum_i w_i 1{s_i <= s} + w(x)) / (sum_i w_i + w(x))``.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray
 
-#: Rows to density ratios, up to a common factor.
+#: A function from rows to density ratios, up to a common factor.
 Weight = Callable[[Any], FloatArray]
 
-#: Estimated ratios are kept within this factor of 1: beyond it a classifier only guesses.
+#: Estimated ratios are kept within this factor of 1. Beyond it, a classifier only guesses.
 _MAX_RATIO = 100.0
 
 
@@ -42,15 +43,20 @@ class WeightedScores:
         """Sort the scores of calibration rows, each with its weight."""
         scores, weights = np.asarray(scores, float), _checked(weights, len(scores))
         if np.isnan(scores).any():
-            raise ValueError("Reference scores must not be NaN.")
+            raise ValueError(
+                f"Reference scores must not be NaN; got {int(np.isnan(scores).sum())} of them."
+            )
         if not weights.sum() > 0.0:
-            raise ValueError("Not all weights may be 0: no calibration row is like the new ones.")
+            raise ValueError(
+                "Not all weights may be 0: no calibration row is like the new rows. Give "
+                "calibration rows nearer to the new rows."
+            )
         order = np.argsort(scores, kind="stable")
         return cls(scores[order], weights[order])
 
     @property
     def effective_size(self) -> float:
-        """Equally weighted points that would say as much: ``(sum w)^2 / sum w^2``."""
+        """Number of equally weighted rows with as much information: ``(sum w)^2 / sum w^2``."""
         return float(self.weights.sum() ** 2 / (self.weights**2).sum())
 
     def p_values(self, scores: FloatArray, weights: FloatArray) -> FloatArray:
@@ -62,14 +68,29 @@ class WeightedScores:
 
 
 def density_ratio(X: ArrayLike, X_new: ArrayLike) -> Weight:
-    """Estimate how much likelier a row is among the new ones, by logistic regression.
+    """Estimate the density ratio of new rows to old rows, by logistic regression.
 
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Old rows.
+    X_new : array-like of shape (n_new, d)
+        New rows.
+
+    Returns
+    -------
+    ratio : callable
+        A function from rows to density ratios: how many times as likely a row is among the new
+        rows. The ratios lie between 1/100 and 100.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> ratio = density_ratio(rng.normal(size=(2000, 1)), rng.normal(1.0, size=(2000, 1)))
     >>> (ratio(np.array([[0.0], [1.0]])) / np.exp([-0.5, 0.5])).round(1)  # the true one
     array([1., 1.])
     """
-    # Not needed by whoever imports a detector.
+    # Imported here, because most users of a detector do not need it.
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -90,7 +111,7 @@ def density_ratio(X: ArrayLike, X_new: ArrayLike) -> Weight:
 def _checked(weights: FloatArray, n: int) -> FloatArray:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (n,):
-        raise ValueError(f"There must be one weight for each of {n} rows; got {weights.shape}.")
+        raise ValueError(f"Give one weight for each of {n} rows; got shape {weights.shape}.")
     if not (np.isfinite(weights) & (weights >= 0.0)).all():
         raise ValueError("Weights must be finite and not negative.")
     return weights

@@ -1,4 +1,4 @@
-"""What was learned: frozen functions from rows to scores. They know nothing of p-values."""
+"""Models: frozen functions from rows to scores. They know nothing of p-values."""
 
 from rankad.models.foreign import ForeignScores as ForeignScores
 from rankad.models.learned_ranker import LearnedRanker as LearnedRanker

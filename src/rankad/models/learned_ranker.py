@@ -1,4 +1,4 @@
-"""The model of `RankAD`: a kernel expansion, and how it came about."""
+"""The model of `RankAD`: a kernel expansion, and the results of its training."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from rankad.tuning import Chosen, RankedPoints
 
 @dataclass(frozen=True, eq=False)
 class LearnedRanker:
-    """What `RankAD` learns: a ranker of rows, and how it came about."""
+    """What `RankAD` learns: a ranker of rows, and the results of its training."""
 
     scaler: Any
     expansion: KernelExpansion
@@ -29,11 +29,11 @@ class LearnedRanker:
         return expansion_scores(self.expansion, self.scaler, rows, n_jobs)
 
     def training_scores(self, rows: FloatArray) -> FloatArray:
-        """Score of each row that trained."""
+        """Score of each row that the ranker was trained on."""
         return self(rows)
 
     def attributes(self) -> dict[str, Any]:
-        """Fitted attributes of a detector, beside the scoring function itself."""
+        """Fitted attributes of a detector, without the scoring function."""
         chosen, ranked = self.chosen, self.ranked
         cv_results = {} if chosen.cv_results is None else {"cv_results_": chosen.cv_results}
         return {
@@ -50,14 +50,14 @@ class LearnedRanker:
         }
 
 
-def takes_rows(expansion: KernelExpansion) -> bool:
-    """Whether the expansion scales the columns itself, as it can where that is shift and scale."""
+def takes_raw_rows(expansion: KernelExpansion) -> bool:
+    """Whether the expansion scales the columns itself: possible for a shift and a scale."""
     return expansion.offset is not None
 
 
 def expansion_scores(
     expansion: KernelExpansion, scaler: Any, rows: FloatArray, n_jobs: int | None
 ) -> FloatArray:
-    """Scores of rows as ``fit`` took them: float64, whatever the expansion's arithmetic."""
-    columns = rows if takes_rows(expansion) else scaled(scaler, rows)
+    """Scores of rows as ``fit`` takes them: float64 for any arithmetic of the expansion."""
+    columns = rows if takes_raw_rows(expansion) else scaled(scaler, rows)
     return expansion(columns, n_jobs).astype(np.float64, copy=False)

@@ -18,7 +18,7 @@ class MeanMass:
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Mean mass of each row."""
         total = np.zeros(len(rows))
-        for mass in self.columns:  # in this order for any batch, so that equal rows score equal
+        for mass in self.columns:  # in the same order for any batch, so that equal rows tie
             total += mass(rows)
         return total / len(self.columns)
 
@@ -37,13 +37,13 @@ class MassOfColumn:
 
     @classmethod
     def from_values(cls, values: FloatArray, column: int, depth: int) -> MassOfColumn:
-        """Estimate from a subsample's values; borders lie halfway between neighboring values."""
+        """Estimate it from a subsample. Borders lie halfway between neighboring values."""
         distinct, counts = np.unique(values, return_counts=True)
         middles = distinct[:-1] + 0.5 * np.diff(distinct)
         if distinct.size == 1:
             borders = np.repeat(distinct, 2)
         else:
-            # The outer borders lie as far out as the first inner ones lie in.
+            # The outer borders are as far outside as the first inner borders are inside.
             first = distinct[0] - (middles[0] - distinct[0])
             last = distinct[-1] + (distinct[-1] - middles[-1])
             borders = np.concatenate([[first], middles, [last]])
@@ -59,11 +59,11 @@ class MassOfColumn:
 
 
 def masses_at_depth(values: FloatArray, counts: IntArray, depth: int) -> FloatArray:
-    """Level-h mass of each of the sorted distinct values.
+    """Mass of depth h of each of the sorted distinct values.
 
     A split falls between neighboring values with probability proportional to their distance. The
-    mass of depth 1 is the expected number of points on the value's own side; that of depth h the
-    expected mass of depth h - 1 there.
+    mass of depth 1 is the expected number of points on the value's own side of the split. The mass
+    of depth h is the expected mass of depth h - 1 on that side.
 
     >>> masses_at_depth(np.array([0.0, 1.0, 3.0]), np.array([1, 1, 2]), depth=1)
     array([1.66666667, 2.33333333, 2.33333333])

@@ -1,4 +1,4 @@
-"""What every model is."""
+"""The interface of a model."""
 
 from typing import Protocol
 
@@ -6,10 +6,10 @@ from rankad._typing import FloatArray
 
 
 class Model(Protocol):
-    """What was learned from rows: a function that scores rows, higher = more nominal."""
+    """A function, learned from rows, that scores rows: higher = more nominal."""
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row, shape ``(n,)``."""
 
     def training_scores(self, rows: FloatArray) -> FloatArray:
-        """Score of each row that it was learned from: the same rows, in the same order."""
+        """Score of each row that it was learned from: the same rows in the same order."""

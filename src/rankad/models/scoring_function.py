@@ -1,4 +1,4 @@
-"""From a trained ranker to the function that scores: fewer centers, the outward step, float32."""
+"""From a trained ranker to its scoring function: the outward step and float32."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rankad.options import RankSVM
 from rankad.preferences import ranks
 from rankad.tuning.rules import NARROWEST_SIGMA
 
-#: Change of a p-value that float32 must stay below.
+#: float32 is used if every p-value changes by less than this.
 _MAX_P_VALUE_CHANGE = 1e-3
 
 
@@ -25,26 +25,26 @@ def scoring_function(
     *,
     is_final: bool,
 ) -> KernelExpansion:
-    """The expansion with the outward step and the arithmetic that the options ask for.
+    """The expansion with the outward step and the arithmetic of the options.
 
-    The arithmetic is chosen by the points that train: a score chosen by looking at held-out rows
-    would no longer treat them and new rows alike. Only the final ranker changes it, no fold's.
+    The arithmetic is chosen by the points that train. A choice by the held-out rows would treat
+    them and new rows differently. Only the final ranker may change to float32, not that of a fold.
     """
     if options.outward > 0.0:
-        expansion = _stepped_outward(expansion, options.outward, mean_neighbor_distance)
+        expansion = _with_outward_step(expansion, options.outward, mean_neighbor_distance)
     if is_final and np.dtype(options.dtype) == np.float32:
         expansion = _in_float32_if_safe(expansion, points, mean_neighbor_distance)
     return expansion
 
 
-def _stepped_outward(
+def _with_outward_step(
     expansion: KernelExpansion, outward: float, mean_neighbor_distance: float
 ) -> KernelExpansion:
-    """The expansion with a step of a length in the data's own unit, however wide the kernel."""
+    """The expansion with a step in units of the data, which do not depend on the kernel width."""
     if mean_neighbor_distance == 0.0:
         raise ValueError(
-            f"outward={outward} has no unit: the mean neighbor distance is 0, as most rows have "
-            "copies. Raise n_neighbors above their number, or set outward to 0."
+            f"outward={outward} has no unit, because the mean neighbor distance is 0: most rows "
+            "have copies. Raise n_neighbors above the number of copies, or set outward to 0."
         )
     unit = NARROWEST_SIGMA * mean_neighbor_distance / expansion.sigma
     return replace(expansion, outward=float(outward * unit**2))
@@ -53,23 +53,23 @@ def _stepped_outward(
 def _in_float32_if_safe(
     expansion: KernelExpansion, points: FloatArray, mean_neighbor_distance: float
 ) -> KernelExpansion:
-    """The expansion in float32, if that changes no p-value."""
-    # Moved about as far as their neighbors are, training rows score like new ones: where they lie,
-    # whole levels of them tie.
+    """The expansion in float32, if no p-value changes by `_MAX_P_VALUE_CHANGE` or more."""
+    # Training rows tie in whole levels. Moved by about the distance of their neighbors, they score
+    # like new rows.
     noise = np.random.RandomState(0).normal(size=points.shape)
     moved = points + mean_neighbor_distance / np.sqrt(points.shape[1]) * noise
     change = change_in_float32(expansion, moved)
     if change < _MAX_P_VALUE_CHANGE:
         return expansion.astype(np.float32)
     warn_user(
-        f"Scoring stays in float64: float32 would change p-values by up to {change:.2g}. A smaller "
-        "C or sigma, or scaled columns, make float32 safer."
+        f"Scoring stays in float64, because float32 would change p-values by up to {change:.2g}. "
+        "Reduce C or sigma, or scale the columns, to make float32 safe."
     )
     return expansion
 
 
 def change_in_float32(expansion: KernelExpansion, points: FloatArray) -> float:
-    """Largest change of any point's rank among all of them, by scoring in float32."""
+    """Largest change of the rank of any point among all points, if they are scored in float32."""
     scores = expansion(points)
     try:
         narrow_scores = expansion.astype(np.float32)(points)

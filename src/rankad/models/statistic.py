@@ -1,4 +1,4 @@
-"""A statistic as a score: the model of the detectors by nearest neighbors."""
+"""A statistic as a score: the model of the nearest-neighbor detectors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,14 @@ from rankad.statistics import Statistic
 
 @dataclass(frozen=True, eq=False)
 class StatisticAmong:
-    """A statistic of rows among the scaled points that it was learned from."""
+    """A statistic of rows among the scaled training points."""
 
     scaler: Any
     points: FloatArray
     statistic: Statistic
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
-        """Statistic of each row; its own threads seek the neighbors."""
+        """Statistic of each row. It uses its own threads for the neighbor search."""
         return self.statistic(scaled(self.scaler, rows), self.points)
 
     def training_scores(self, rows: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Has the stream drifted? Conformal test martingales, fed one score at a time."""
+"""Drift of a stream: conformal test martingales, which take one score at a time."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -12,48 +12,48 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankad._typing import FloatArray
 from rankad.calibration import ReferenceScores
-from rankad.calibration.betting import BETTINGS, Betting, betting_named
+from rankad.calibration.betting import BETTINGS, Betting, betting_strategy
 from rankad.calibration.online_p_values import OnlinePValues, checked_stream
 
-#: Of saved states: one that a later rankad writes may hold more.
+#: Version of saved states. A later rankad may write a state with more in it.
 _STATE_VERSION: Final = 1
 
 
 class DriftMonitor:
-    """Watches a stream of scores, and alarms when they stop being like those before.
+    """Watches a stream of scores, and alarms when they differ from the scores before.
 
-    Each score becomes a p-value by its place among the reference scores *and all scores since*
-    (`OnlinePValues`). A martingale bets against these p-values, and the alarm is raised when it
-    reaches ``1 / alpha``. While nothing drifts, that ever happens, however long the stream,
-    with probability at most `alpha` (Ville's inequality). No alarm is no proof: each score
-    joins those that later scores are compared with, so a small shift that goes unnoticed for long
-    comes to look normal.
+    Each score becomes a p-value by its rank among the reference scores *and all scores since*. A
+    martingale bets against these p-values. The alarm is raised when the martingale reaches
+    ``1 / alpha``. If nothing drifts, the probability of an alarm is at most `alpha`, for a stream
+    of any length (Ville's inequality). No alarm is no proof: each score joins the scores that later
+    ones are compared with, so a small shift that stays unnoticed for long looks normal later.
 
-    The p-values of a detector, against its *fixed* reference, will not do. Given n reference scores
-    they are not quite uniform; betting on that, the martingale's logarithm can gain on the order of
-    ``1 / n`` at each step, and in a long stream it alarms though nothing drifts.
+    The p-values of a detector compare with a *fixed* reference and are not suitable here. Given n
+    reference scores they are not quite uniform. A martingale that bets on that can gain about
+    ``1 / n`` in logarithm at each step. So in a long stream it alarms although nothing drifts.
 
     Parameters
     ----------
     detector : fitted detector or ReferenceScores, optional
-        Whose held-out reference scores (``calibration="split"``) come first; others are refused,
-        as new scores are not like them. By default the stream is compared with itself alone.
+        Its held-out reference scores (``calibration="split"``) come before the stream. Other
+        reference scores are refused, because new scores have another distribution. By default the
+        stream is compared with itself alone.
     betting : {"jumper", "mixture"} or Betting, default="jumper"
-        "jumper" is `SimpleJumper` with a reserve, and notices scores that fall or rise. "mixture"
-        is `MixtureBetting`; it is quicker where scores fall at once, slow to find a later change.
+        "jumper" is `SimpleJumper` with a reserve. It notices scores that fall or rise. "mixture" is
+        `MixtureBetting`. It is faster if scores fall at once, and slow to find a later change.
     alpha : float, default=0.01
-        Bound on the probability that a stream without drift ever alarms.
+        Largest probability of an alarm on a stream without drift.
     history_size : int, default=0
         How many of the last values of `log_martingale` to keep in `history`.
     random_state : int, RandomState or None
-        For the order of tied scores.
+        Decides the order of tied scores.
 
     Attributes
     ----------
     n_seen : int
-        Number of scores since the monitor was made.
+        Number of scores that the monitor has taken.
     alarmed_at : int or None
-        `n_seen` at the alarm.
+        `n_seen` at the alarm, or None without an alarm.
 
     Examples
     --------
@@ -76,10 +76,10 @@ class DriftMonitor:
         random_state: Any = None,
     ) -> None:
         if not 0.0 < alpha < 1.0:
-            raise ValueError(f"alpha must be between 0 and 1, exclusive; got {alpha}.")
+            raise ValueError(f"alpha must be a number between 0 and 1, exclusive; got {alpha}.")
         self.alpha, self.n_seen = float(alpha), 0
         self.alarmed_at: int | None = None
-        self._betting = betting_named(betting)
+        self._betting = betting_strategy(betting)
         self._bets = self._betting.start()
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
@@ -96,12 +96,12 @@ class DriftMonitor:
 
     @property
     def martingale(self) -> float:
-        """Evidence of drift, 1 at the start; infinite where no number is large enough."""
+        """Evidence of drift. It is 1 at the start, and infinity if it is too large for a float."""
         return exp(self.log_martingale) if self.log_martingale < 709.0 else inf
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the martingale has reached ``1 / alpha``, even if it fell since."""
+        """Whether the martingale has reached ``1 / alpha``, also if it has fallen since."""
         return self.alarmed_at is not None
 
     @property
@@ -110,31 +110,70 @@ class DriftMonitor:
         return np.array(self._history, dtype=np.float64)
 
     def update(self, score: float) -> bool:
-        """Take one score of the stream; say whether there is an alarm."""
+        """Take one score of the stream, and return whether there is an alarm.
+
+        Parameters
+        ----------
+        score : float
+            The next score.
+
+        Returns
+        -------
+        is_alarm : bool
+        """
         return self.update_many([score])
 
     def update_many(self, scores: ArrayLike) -> bool:
-        """Take scores in the order of the stream, or none if one is NaN; say whether to alarm."""
+        """Take scores in the order of the stream, and return whether there is an alarm.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n,)
+            The next scores. If one is NaN, none is taken.
+
+        Returns
+        -------
+        is_alarm : bool
+        """
         for score in checked_stream(scores, -inf, inf):
-            self._bet(self._p_values.of_next(score))
+            self._bet(self._p_values.next_p_value(score))
         return self.is_alarm
 
     def update_p(self, p: float) -> bool:
-        """Take one p-value of your own making; say whether there is an alarm.
+        """Take one p-value that you have computed, and return whether there is an alarm.
 
-        Without drift, the p-values must be independent and uniform: then none is 0. A rank without
-        the point itself may be. It is refused, as even clipped it would raise a false alarm.
+        Without drift, the p-values must be independent and uniform, so none is 0. A rank that does
+        not count the row itself can be 0, and is refused. Even clipped it would raise false alarms.
+
+        Parameters
+        ----------
+        p : float
+            A p-value, above 0 and at most 1.
+
+        Returns
+        -------
+        is_alarm : bool
         """
         if not 0.0 < p <= 1.0:
-            raise ValueError(f"A p-value must be above 0 and at most 1; got {p!r}.")
+            raise ValueError(f"p must be above 0 and at most 1; got {p!r}.")
         return self._bet(float(p))
 
     def restart(self, detector: Any = None) -> Self:
-        """Set the martingale back to 1 and clear the alarm.
+        """Set the martingale back to 1, and clear the alarm.
 
-        Without a detector the scores so far are kept. If nothing has drifted, the p-values to come
-        do not depend on those before, and the bound on false alarms holds anew; if something has,
-        it alarms again. With a detector calibrated since, its reference scores take their place.
+        Without a detector the scores so far are kept. If nothing has drifted, later p-values do not
+        depend on earlier ones, and the bound on false alarms holds again. If something has drifted,
+        the monitor alarms again.
+
+        Parameters
+        ----------
+        detector : fitted detector or ReferenceScores, optional
+            Its reference scores replace the scores so far. Give a detector that was calibrated
+            after the drift.
+
+        Returns
+        -------
+        self : DriftMonitor
         """
         if detector is not None:
             self._p_values = self._p_values.restarted(held_out_scores(detector))
@@ -143,7 +182,7 @@ class DriftMonitor:
         return self
 
     def state(self) -> dict[str, Any]:
-        """All that `from_state` needs to go on as if never interrupted, ready for JSON."""
+        """State for `from_state`, ready for JSON. The monitor continues as if not interrupted."""
         names = [name for name, betting in BETTINGS.items() if betting == self._betting]
         return {
             "kind": "DriftMonitor",
@@ -160,17 +199,27 @@ class DriftMonitor:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, betting: Betting | None = None) -> Self:
-        """Monitor that goes on where another's `state` was taken, bit for bit.
+        """Monitor that continues from a saved `state`, bit for bit.
 
-        A betting strategy that has no name is not saved: pass it again.
+        Parameters
+        ----------
+        state : dict
+            A result of `state`.
+        betting : Betting, optional
+            The strategy of the saved monitor, if it is not "jumper" or "mixture": a strategy
+            without a name is not saved.
+
+        Returns
+        -------
+        monitor : DriftMonitor
         """
         found = state.get("kind"), state.get("version")
         if found != ("DriftMonitor", _STATE_VERSION):
             raise ValueError(
-                f"This is no state of a DriftMonitor, version {_STATE_VERSION}: it says {found}."
+                f"This is not a state of a DriftMonitor, version {_STATE_VERSION}; got {found}."
             )
         if betting is None and state["betting"] is None:
-            raise ValueError("The betting strategy has no name; pass it again, as betting.")
+            raise ValueError("The saved betting strategy has no name. Give it again as betting.")
         monitor = cls(
             betting=betting or state["betting"],
             alpha=state["alpha"],
@@ -194,7 +243,7 @@ class DriftMonitor:
 
 
 def held_out_scores(detector: Any) -> FloatArray:
-    """Reference scores of a detector, if they are exchangeable with new scores; none of None."""
+    """Reference scores of a detector. They must be exchangeable with new scores. None has none."""
     if detector is None:
         return np.empty(0)
     if hasattr(detector, "fit"):
@@ -205,11 +254,12 @@ def held_out_scores(detector: Any) -> FloatArray:
     if reference.guarantee != "exact":
         raise ValueError(
             f"A stream can only be compared with held-out scores; got {reference!r}. Fit with "
-            'calibration="split", or call calibrate() with new rows.'
+            "calibration='split', or call calibrate() with new nominal rows."
         )
     if len(reference.scores) < reference.size:
         raise ValueError(
-            f"{reference!r} keeps only {len(reference.scores)} of its scores, and those rounded; "
-            "compare the stream with HeldOutScores.from_scores() some of them, or with None."
+            f"{reference!r} keeps only {len(reference.scores)} of its scores, but a stream "
+            "needs all of them. Compare it with HeldOutScores.from_scores() of fewer scores, or "
+            "with None."
         )
     return reference.scores

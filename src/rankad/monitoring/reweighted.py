@@ -14,11 +14,11 @@ from rankad.calibration.bounds import require_probability
 from rankad.calibration.weighted import Weight, WeightedScores, density_ratio
 from rankad.exceptions import CalibrationWarning
 
-#: With an effective size below this, p-values are so coarse that users should know.
-_FEW = 50.0
+#: With a smaller effective size, p-values are so coarse that users should know.
+_MIN_EFFECTIVE_SIZE = 50.0
 
-#: So would they where a single row has more of the weight than this.
-_LARGE_SHARE = 0.02
+#: The same holds if a single row has a larger share of the weight.
+_MAX_WEIGHT_SHARE = 0.02
 
 
 class _Scores(Protocol):
@@ -29,25 +29,28 @@ class _Scores(Protocol):
 class Reweighted:
     """A fitted detector under covariate shift: p-values by weighted calibration rows.
 
-    Give it nominal rows that the detector's ``fit`` has *not* seen (nor held out by itself: those
-    are not kept), and either the density ratio, or rows drawn like the new ones, from which it is
-    estimated. With the true ratio the level is exact; with an estimated one it is as good as that.
+    Use it if new rows have another distribution than the rows of ``fit``, but a nominal row is
+    still nominal. Give it nominal rows that the detector's ``fit`` has *not* seen. Also give the
+    density ratio, or use `estimated` with rows that are drawn like the new ones. With the true
+    ratio the false-alarm rate is guaranteed. With an estimated ratio it is as good as the estimate.
 
     Parameters
     ----------
     detector : fitted detector
-        Anything with ``score_samples``, higher = more nominal.
+        Any detector with ``score_samples``, higher = more nominal.
     X : array-like of shape (n, d)
         Held-out nominal rows.
     weight : callable
-        Rows to density ratios, up to a common factor. It is given what you give: a frame, if you
-        give frames.
+        Takes rows, and returns their density ratios up to a common factor. It gets rows as you give
+        them: a frame, if you give a frame.
 
     Attributes
     ----------
     reference : WeightedScores
+        Scores of the held-out rows, with their weights.
     effective_size : float
-        How many equally weighted rows the calibration rows are worth; few make p-values coarse.
+        Number of equally weighted rows that the held-out rows are worth. A small number makes
+        p-values coarse.
 
     Examples
     --------
@@ -68,37 +71,58 @@ class Reweighted:
         self.weight = weight
         self.reference = WeightedScores.from_scores(detector.score_samples(X), weight(_as_array(X)))
         largest_share = float(self.reference.weights.max() / self.reference.weights.sum())
-        if self.effective_size < _FEW or largest_share > _LARGE_SHARE:
+        if self.effective_size < _MIN_EFFECTIVE_SIZE or largest_share > _MAX_WEIGHT_SHARE:
             warn_user(
-                f"The calibration rows are worth {self.effective_size:.0f} of the new kind "
-                f"(effective size), and one of them has {largest_share:.1%} of the weight: "
-                "p-values are rarely smaller than that. Give more calibration rows, or rows nearer "
-                "to the new ones.",
+                f"The calibration rows are worth {self.effective_size:.0f} of the new rows "
+                f"(effective size), and one of them has {largest_share:.1%} of the weight. So "
+                "p-values are coarse. Give more calibration rows, or rows nearer to the new ones.",
                 CalibrationWarning,
             )
 
     @classmethod
     def estimated(cls, detector: _Scores, X: ArrayLike, X_new: ArrayLike) -> Self:
-        """With the density ratio estimated from rows drawn like the new ones, unlabeled.
+        """Estimate the density ratio from unlabeled rows that are drawn like the new rows.
 
-        The odds of a logistic regression between both, in z-scored columns, are the ratio.
-        Anomalies among the new rows are taken for shift: where they are many, their weight grows
+        The ratio is the odds of a logistic regression between old and new rows, in z-scored
+        columns. Anomalies among the new rows count as shift. If they are many, their weight grows
         and they alarm less.
+
+        Parameters
+        ----------
+        detector : fitted detector
+            Any detector with ``score_samples``, higher = more nominal.
+        X : array-like of shape (n, d)
+            Held-out nominal rows.
+        X_new : array-like of shape (n_new, d)
+            Rows that are drawn like the new rows.
+
+        Returns
+        -------
+        reweighted : Reweighted
         """
-        if hasattr(detector, "n_features_in_"):  # wrong columns would pass for a great shift
+        if hasattr(detector, "n_features_in_"):  # wrong columns would look like a large shift
             scoring_rows(detector, X_new)
         return cls(detector, X, density_ratio(X, X_new))
 
     @property
     def effective_size(self) -> float:
-        """How many equally weighted rows the calibration rows are worth."""
+        """Number of equally weighted rows that the calibration rows are worth."""
         return self.reference.effective_size
 
     def p_values(self, X: ArrayLike) -> FloatArray:
         """p-value of each row: small = anomalous.
 
-        Of different rows they depend on one another through the weights: Benjamini and Hochberg's
-        procedure on them is not known to keep its rate.
+        The p-values of different rows depend on one another through the weights. It is not known
+        whether the procedure of Benjamini and Hochberg keeps its rate with them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
         """
         scores = self.detector.score_samples(X)
         return self.reference.p_values(scores, self.weight(_as_array(X)))
@@ -106,7 +130,16 @@ class Reweighted:
     def predict(self, X: ArrayLike, alpha: float | None = None) -> IntArray:
         """Label each row: -1 for an anomaly (``p <= alpha``), +1 for a nominal row.
 
-        The level is by default the detector's own.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New rows.
+        alpha : float, optional
+            False-alarm rate. The default is the detector's alpha.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
         """
         alpha = getattr(self.detector, "alpha", 0.05) if alpha is None else alpha
         require_probability("alpha", alpha)

@@ -1,10 +1,10 @@
-"""Pictures of what a detector does, and of whether it keeps its word.
+"""Pictures of what a detector does, and of whether its false-alarm rate holds.
 
-Displays in scikit-learn's manner: ``from_...`` computes and draws, ``plot(ax)`` draws again, and
-what was drawn is kept in ``ax_``, ``figure_`` and the artists. Without axes a display makes a
-figure by pyplot: a notebook shows it, a script calls ``plt.show()`` or saves ``display.figure_``.
-With ``ax=`` it draws there and does not use pyplot. matplotlib is needed to draw, not to import
-this; pyplot is imported only when a display makes a figure of its own.
+The displays follow scikit-learn: ``from_...`` computes and draws, ``plot(ax)`` draws again. The
+results are kept in ``ax_``, ``figure_`` and the artists. Without axes, a display makes a figure by
+pyplot. A notebook shows it; a script calls ``plt.show()`` or saves ``display.figure_``. With
+``ax=`` it draws there and does not use pyplot. matplotlib is needed to draw, not to import this
+module. pyplot is imported only when a display makes its own figure.
 
 >>> from rankad import RankAD, datasets, plots
 >>> X = datasets.two_gaussians(1000, random_state=0).X

@@ -1,4 +1,4 @@
-"""What all displays share: where they draw, and in which order of colors."""
+"""What all displays share: the axes to draw on, and the colors."""
 
 from __future__ import annotations
 
@@ -10,38 +10,39 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-#: In which order lines that are drawn on the same axes take them.
+#: Colors of lines on the same axes, in this order.
 _CYCLE: Final = (BLUE, RED, GREEN, PINK, ORANGE, SKY)
 
 SCALES: Final = ("linear", "log")
 
 
 def require_matplotlib(what: str) -> None:
-    """Say how to get matplotlib where it is missing."""
+    """Refuse to draw without matplotlib, and say how to install it."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{what} draws with matplotlib, which is not installed: pip install 'rankad[plot]'."
+            f"{what} draws with matplotlib, which is not installed. Install it by: "
+            "pip install 'rankad[plot]'."
         ) from error
 
 
 class Display:
-    """Takes the axes that are given, or makes a figure of its own, by pyplot.
+    """Draws on the given axes, or makes its own figure by pyplot.
 
     Attributes
     ----------
     ax_ : Axes
-        Where it was drawn last.
+        Axes of the last drawing.
     figure_ : Figure or SubFigure
-        That of the axes.
+        Figure of these axes.
     """
 
     ax_: Axes
     figure_: Figure | SubFigure
 
     def _take_axes(self, ax: Axes | None, height: float | None = None) -> Axes:
-        """Axes to draw on; ``height``, in inches, is of a figure made here."""
+        """Axes to draw on. A figure that is made here is ``height`` inches high."""
         require_matplotlib(type(self).__name__)
         self.ax_ = _new_axes(height) if ax is None else ax
         self.figure_ = self.ax_.figure
@@ -49,7 +50,7 @@ class Display:
 
 
 def _new_axes(height: float | None) -> Axes:
-    # By pyplot, as scikit-learn's displays do: plt.show() shows it, and notebooks do by themselves.
+    # By pyplot, as in scikit-learn: then plt.show() shows the figure, and notebooks show it, too.
     from matplotlib import pyplot as plt
 
     figure = plt.figure(layout="constrained")
@@ -61,15 +62,15 @@ def _new_axes(height: float | None) -> Axes:
     return ax
 
 
-def ink() -> Any:
-    """The user's color of text: black on white, or white on black."""
+def text_color() -> Any:
+    """The user's color of text, which differs from the background."""
     from matplotlib import rcParams
 
     return rcParams["text.color"]
 
 
 def line_options(defaults: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Options of a line, where the user's come first, whether he writes color or c."""
+    """Options of a line. The user's options, also short names like c, replace the defaults."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -77,14 +78,14 @@ def line_options(defaults: dict[str, Any], options: dict[str, Any]) -> dict[str,
 
 
 def draw_diagonal(ax: Axes, start: float, label: str) -> None:
-    """The line of equal x and y up to 1, once on the same axes."""
+    """Draw the line of equal x and y up to 1, once on the same axes."""
     if label not in ax.get_legend_handles_labels()[1]:
         ends = (start, 1.0)
-        ax.plot(ends, ends, color=ink(), linestyle="--", linewidth=1.0, label=label)
+        ax.plot(ends, ends, color=text_color(), linestyle="--", linewidth=1.0, label=label)
 
 
 def legend_above(ax: Axes, title: str | None = None, n_columns: int = 3) -> None:
-    """Legend over the axes, where inside them there is no room."""
+    """Draw a legend above the axes, for pictures without room inside them."""
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
@@ -98,7 +99,7 @@ def legend_above(ax: Axes, title: str | None = None, n_columns: int = 3) -> None
 
 
 def set_scale(ax: Axes, scale: str) -> None:
-    """Both axes linear, or both logarithmic."""
+    """Make both axes linear, or both logarithmic."""
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}.")
     ax.set(xscale=scale, yscale=scale)

@@ -1,4 +1,4 @@
-"""When a stream began to drift."""
+"""The evidence that a stream drifts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.betting import Betting
 from rankad.monitoring import DriftMonitor
-from rankad.plots._display import Display, ink, legend_above, line_options, require_matplotlib
+from rankad.plots._display import (
+    Display,
+    legend_above,
+    line_options,
+    require_matplotlib,
+    text_color,
+)
 from rankad.plots._inputs import checked_p_values
 from rankad.plots._style import RED
 
@@ -23,31 +29,31 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class DriftDisplay(Display):
-    """Evidence of drift over time: the martingale of a `DriftMonitor`, and where it alarms.
+    """Evidence of drift over time: the martingale of a `DriftMonitor`, and its alarm.
 
     Make a display with `from_monitor` or `from_p_values`.
 
     Parameters
     ----------
     times : array of shape (n,)
-        Scores seen so far, at each value.
+        Number of scores seen at each value.
     log10_martingale : array of shape (n,)
         Logarithm, to base 10, of the martingale.
     alpha : float
-        The alarm is raised where the martingale reaches ``1 / alpha``.
+        The alarm is raised when the martingale reaches ``1 / alpha``.
     alarmed_at : int or None
-        Scores seen at the alarm, if there was one.
+        Number of scores seen at the alarm, or None without an alarm.
     name : str or None
-        Shown in the legend.
+        Name in the legend.
 
     Attributes
     ----------
     line_ : Line2D
         The martingale.
     threshold_ : Line2D
-        Where it alarms.
+        The line ``1 / alpha``.
     alarm_ : Line2D or None
-        Mark of the alarm; None where there was none, or before the first of `times`.
+        Mark of the alarm. None if there was none, or if it was before the first of `times`.
     ax_, figure_
         Axes and figure.
 
@@ -85,13 +91,13 @@ class DriftDisplay(Display):
         Parameters
         ----------
         monitor : DriftMonitor
-            With a history, as long as its ``history_size`` lets it be.
+            A monitor with a history. The last ``history_size`` values are drawn.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         **kwargs
-            For the martingale, a `Line2D`.
+            Options of the martingale's `Line2D`.
 
         Returns
         -------
@@ -101,8 +107,8 @@ class DriftDisplay(Display):
         history = monitor.history
         if history.size == 0:
             raise ValueError(
-                "The monitor has no history to draw: make it with history_size=..., large enough "
-                "for the stretch to see, and give it scores."
+                "The monitor has no history to draw. Make it with history_size=..., large enough "
+                "for the part to draw, and give it scores."
             )
         display = cls(
             times=np.arange(monitor.n_seen - history.size, monitor.n_seen) + 1,
@@ -124,23 +130,23 @@ class DriftDisplay(Display):
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Bet against p-values in the order in which they came, and draw what is won.
+        """Bet against p-values in the order of the stream, and draw the martingale.
 
         Parameters
         ----------
         p_values : array-like of shape (n,)
-            Independent and uniform if nothing drifts; those of a detector, which all compare with
-            the same reference, are not quite, as `DriftMonitor` says.
+            p-values that are independent and uniform if nothing drifts. Those of a detector are not
+            quite, because they all compare with the same reference (see `DriftMonitor`).
         betting : {"jumper", "mixture"} or Betting, default="jumper"
-            As `DriftMonitor` takes it.
+            How to bet (see `DriftMonitor`).
         alpha : float, default=0.01
-            Bound on the probability of an alarm without drift.
+            Largest probability of an alarm without drift.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         **kwargs
-            For the martingale, a `Line2D`.
+            Options of the martingale's `Line2D`.
 
         Returns
         -------
@@ -155,16 +161,16 @@ class DriftDisplay(Display):
         return cls.from_monitor(monitor, ax=ax, name=name, **kwargs)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the martingale, the line at which it alarms, and the alarm.
+        """Draw the martingale, the line ``1 / alpha``, and the alarm.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         **kwargs
-            For the martingale, a `Line2D`.
+            Options of the martingale's `Line2D`.
 
         Returns
         -------
@@ -175,7 +181,7 @@ class DriftDisplay(Display):
         (self.line_,) = ax.plot(self.times, self.log10_martingale, **line_options(defaults, kwargs))
         self.threshold_ = ax.axhline(
             -log10(self.alpha),
-            color=ink(),
+            color=text_color(),
             linestyle="--",
             linewidth=1.0,
             label=f"alarm at {1.0 / self.alpha:g}",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from rankad.detector import RankAD
 from rankad.explanations import Explanation, Reason
-from rankad.plots._display import Display, ink, require_matplotlib
+from rankad.plots._display import Display, require_matplotlib, text_color
 from rankad.plots._style import BLUE, GRAY
 
 if TYPE_CHECKING:
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 class ExplanationDisplay(Display):
     """The p-value that a row would have if one feature alone moved to its best nominal value.
 
-    A bar reaches from the p-value that the row has, a dashed line, to that which it would have; at
-    its end stands the latter, under a feature's name from where to where the feature would move.
-    Bars are blue where the p-value rises; where it stays, there is only its number. Make a display
-    with `from_explanation` or `from_estimator`.
+    The dashed line is the row's p-value. The bar of a feature goes from there to the p-value after
+    the move, and the number at its end is that p-value. The label of the bar has the feature's
+    name, its value and its best nominal value. A bar is blue if the p-value rises. If it does not
+    rise, there is only the number. Make a display with `from_explanation` or `from_estimator`.
 
     Parameters
     ----------
     reasons : list of Reason
-        The features, most gain first.
+        The features, largest gain first.
     p_value : float
-        That of the row.
+        p-value of the row.
     row : int
-        Which row it is.
+        Index of the row.
     name : str or None
-        Title; by default row and p-value.
+        Title. By default it is the row and its p-value.
 
     Attributes
     ----------
     bars_ : BarContainer
-        From the p-value that the row has to that of each feature moved, in the order of
-        `reasons`, from the top.
+        Bars from the row's p-value to the p-value after each move, in the order of `reasons`, from
+        the top.
     before_ : Line2D
-        The p-value that the row has.
+        The row's p-value.
     ax_, figure_
         Axes and figure.
 
@@ -82,17 +82,17 @@ class ExplanationDisplay(Display):
         Parameters
         ----------
         explanation : Explanation
-            As `RankAD.explain` gives it.
+            A result of `RankAD.explain`.
         row : int, default=0
-            Which of its rows.
+            Index of the row in the explanation.
         n_features : int, default=10
-            Features to draw, those that gain most; all, where there are fewer.
+            Number of features to draw, largest gain first; all if there are fewer.
         ax : matplotlib Axes, optional
-            By default those of a new figure, as high as the features need.
+            Axes to draw on. By default a new figure, with a height for the number of features.
         name : str, optional
-            Title; by default row and p-value.
+            Title. By default it is the row and its p-value.
         **kwargs
-            For the bars, as ``Axes.barh`` takes them.
+            Options of ``Axes.barh``.
 
         Returns
         -------
@@ -125,19 +125,19 @@ class ExplanationDisplay(Display):
         Parameters
         ----------
         detector : RankAD
-            Fitted; see `rankad.explanations.explain`.
+            A fitted detector (see `RankAD.explain`).
         X : array-like of shape (n_samples, n_features)
-            Rows, of which only one is explained.
+            Rows. Only one of them is explained.
         row : int, default=0
-            Which of them.
+            Index of that row.
         n_features : int, default=10
-            Features to draw, those that gain most; all, where there are fewer.
+            Number of features to draw, largest gain first; all if there are fewer.
         ax : matplotlib Axes, optional
-            By default those of a new figure, as high as the features need.
+            Axes to draw on. By default a new figure, with a height for the number of features.
         name : str, optional
-            Title; by default row and p-value.
+            Title. By default it is the row and its p-value.
         **kwargs
-            For the bars, as ``Axes.barh`` takes them.
+            Options of ``Axes.barh``.
 
         Returns
         -------
@@ -146,10 +146,10 @@ class ExplanationDisplay(Display):
         require_matplotlib(cls.__name__)
         if not isinstance(detector, RankAD):
             raise TypeError(
-                f"{cls.__name__} takes a fitted RankAD, whose score is a kernel sum; got "
+                f"{cls.__name__} takes a fitted RankAD, because its score is a kernel sum; got "
                 f"{detector!r}."
             )
-        rows: Any = getattr(X, "iloc", X)  # frames of pandas slice by label, not by place
+        rows: Any = getattr(X, "iloc", X)  # pandas frames slice by label, not by position
         _require_row(row, len(X))  # type: ignore[arg-type]
         explanation = detector.explain(rows[row : row + 1])
         display = cls(
@@ -166,11 +166,11 @@ class ExplanationDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure, as high as the features need.
+            Axes to draw on. By default a new figure, with a height for the number of features.
         name : str, optional
-            Title; by default row and p-value.
+            Title. By default it is the row and its p-value.
         **kwargs
-            For the bars, as ``Axes.barh`` takes them.
+            Options of ``Axes.barh``.
 
         Returns
         -------
@@ -185,10 +185,10 @@ class ExplanationDisplay(Display):
             left=self.p_value,
             **({"height": 0.6} | ({} if "color" in kwargs else {"color": colors}) | kwargs),
         )
-        self.before_ = ax.axvline(self.p_value, color=ink(), linestyle="--", linewidth=1.0)
+        self.before_ = ax.axvline(self.p_value, color=text_color(), linestyle="--", linewidth=1.0)
         after = [f"p = {reason.p_value_after:.3g}" for reason in self.reasons]
         ax.bar_label(self.bars_, after, padding=4.0)
-        ax.set_yticks(places, [_described(reason) for reason in self.reasons])
+        ax.set_yticks(places, [_label(reason) for reason in self.reasons])
         ax.tick_params(axis="y", length=0.0)
         ax.set_ylim(len(self.reasons) - 0.4, -0.6)
         ax.set_xlim(0.0, 1.25)  # room for the number beside a bar up to 1
@@ -204,10 +204,10 @@ class ExplanationDisplay(Display):
         return f"{title}, and no feature alone would raise it"
 
 
-def _described(reason: Reason) -> str:
-    r"""Name of a feature, and below it from where to where it would move.
+def _label(reason: Reason) -> str:
+    r"""Name of a feature, and below it its value and its best nominal value.
 
-    >>> _described(Reason("amount", 812.0, 43.1, gain=5.2, p_value_after=0.41))
+    >>> _label(Reason("amount", 812.0, 43.1, gain=5.2, p_value_after=0.41))
     'amount\n812 → 43.1'
     """
     if reason.gain <= 0.0:

@@ -1,4 +1,4 @@
-"""False alarms: as often as asked for, or not."""
+"""False alarms on fresh nominal rows, beside the rate asked for."""
 
 from __future__ import annotations
 
@@ -37,39 +37,39 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FalseAlarmDisplay(Display):
-    """False alarms counted on fresh nominal rows, against the level that was asked for.
+    """False alarms counted on fresh nominal rows, against the false-alarm rate asked for.
 
-    Behind them, what theory says of the detector's own rate: with the confidence it lies within the
-    interval, for each level by itself; and below the limit, for all levels at once. The rate that
-    is counted has an error of its own, its bar. Make a display with `from_estimator` or
+    The bands show what theory says about the detector's own rate. With the confidence, it lies in
+    the interval at each alpha by itself, and below the limit at all alphas at once. The counted
+    rate has its own error, which its bar shows. Make a display with `from_estimator` or
     `from_predictions`.
 
     Parameters
     ----------
     alphas : array of shape (n_alphas,)
-        Levels asked for.
+        False-alarm rates asked for.
     n_alarms : array of shape (n_alphas,)
-        Rows with ``p <= alpha``.
+        Number of rows with ``p <= alpha``.
     n_rows : int
-        Of how many.
+        Number of all rows.
     levels : array of shape (n_levels,)
-        Where interval and limit are drawn: ``j / (n_reference + 1)``.
+        Alphas of the interval and of the limit: ``j / (n_reference + 1)``.
     low, high : array of shape (n_levels,)
         The interval, of the law Beta(j, n + 1 - j).
     limits : array of shape (n_levels,)
-        The limit, by `rankad.calibration.false_alarm_band`.
+        The limit (see `RankAD.false_alarm_band`).
     confidence : float
-        Of interval, limit and bars, each.
+        Probability of the interval, of the limit, and of each bar.
     name : str or None
-        Shown in the legend.
+        Name in the legend.
 
     Attributes
     ----------
     errorbar_ : ErrorbarContainer
-        Realized rates, with the intervals of Clopper and Pearson as bars; a rate of 0 has no point
-        on a logarithmic scale, only its bar.
+        Realized rates, with the intervals of Clopper and Pearson as bars. On a logarithmic scale, a
+        rate of 0 has a bar and no point.
     interval_, band_ : PolyCollection or None
-        Interval and limit.
+        The interval and the limit.
     ax_, figure_
         Axes and figure.
 
@@ -117,17 +117,18 @@ class FalseAlarmDisplay(Display):
         Parameters
         ----------
         detector : fitted detector
-            With held-out reference scores (``calibration="split"``).
+            A detector with held-out reference scores (``calibration="split"``).
         X : array-like of shape (n_samples, n_features)
             Fresh nominal rows.
         alphas : sequence of float, optional
-            Levels; by default .001, .002, .005 and so on to .5, as far as the reference resolves.
+            False-alarm rates. By default .001, .002, .005 and so on to .5, if the reference is
+            large enough for them.
         confidence : float, default=0.95
-            Of interval, limit and bars, each.
+            Probability of the interval, of the limit, and of each bar.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend; by default the detector's class.
+            Name in the legend. By default the detector's class.
         scale, plot_band, **kwargs
             See `plot`.
 
@@ -164,21 +165,23 @@ class FalseAlarmDisplay(Display):
         plot_band: bool = True,
         **kwargs: Any,
     ) -> Self:
-        """Count false alarms by the p-values of nominal rows.
+        """Count false alarms, given the p-values of nominal rows.
 
         Parameters
         ----------
         p_values : array-like of shape (n_samples,)
+            p-values of fresh nominal rows.
         n_reference : int
-            Held-out reference scores that they compare with.
+            Number of held-out reference scores of these p-values.
         alphas : sequence of float, optional
-            Levels; by default .001, .002, .005 and so on to .5, as far as the reference resolves.
+            False-alarm rates. By default .001, .002, .005 and so on to .5, if the reference is
+            large enough for them.
         confidence : float, default=0.95
-            Of interval, limit and bars, each.
+            Probability of the interval, of the limit, and of each bar.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         scale, plot_band, **kwargs
             See `plot`.
 
@@ -188,14 +191,14 @@ class FalseAlarmDisplay(Display):
         """
         require_matplotlib(cls.__name__)
         p = checked_p_values(p_values, n_reference)
-        asked = resolved_alphas(alphas, n_reference)
+        used_alphas = resolved_alphas(alphas, n_reference)
         orders = spread_orders(n_reference)
         limits = false_alarm_band(n_reference, confidence, orders=orders)
         tails = [[(1.0 - confidence) / 2.0], [(1.0 + confidence) / 2.0]]
         low, high = np.asarray(beta.ppf(tails, orders, n_reference + 1 - orders))
         display = cls(
-            alphas=asked,
-            n_alarms=np.searchsorted(p, asked, side="right"),
+            alphas=used_alphas,
+            n_alarms=np.searchsorted(p, used_alphas, side="right"),
             n_rows=len(p),
             levels=orders / (n_reference + 1),
             low=low,
@@ -220,21 +223,21 @@ class FalseAlarmDisplay(Display):
         plot_band: bool = True,
         **kwargs: Any,
     ) -> Self:
-        """Draw the rates, over the diagonal, the interval and the limit.
+        """Draw the rates over the diagonal, the interval and the limit.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         scale : {"log", "linear"}, default="log"
-            Of both axes.
+            Scale of both axes.
         plot_band : bool, default=True
-            Whether to draw interval and limit: once is enough for several detectors with as many
-            reference scores.
+            Whether to draw the interval and the limit. For several detectors with reference scores
+            of the same number, once is enough.
         **kwargs
-            For the points and bars, as ``Axes.errorbar`` takes them.
+            Options of ``Axes.errorbar``.
 
         Returns
         -------
@@ -263,7 +266,7 @@ class FalseAlarmDisplay(Display):
         return self
 
     def _errors(self) -> FloatArray:
-        """Lengths of the bars below and above."""
+        """Lengths of the bars, below and above the points."""
         intervals = [rate_interval(int(n), self.n_rows, self.confidence) for n in self.n_alarms]
         low, high = np.array(intervals).T
         return np.stack([self.rates - low, high - self.rates])

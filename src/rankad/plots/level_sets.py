@@ -1,4 +1,4 @@
-"""Where in the plane rows alarm, at which level."""
+"""Where in the plane rows alarm, for several alphas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rankad._base import BaseDetector
 from rankad._typing import BoolArray, FloatArray
 from rankad._validation import feature_names, scoring_rows
 from rankad._warnings import warn_user
-from rankad.calibration.control import remedy
+from rankad.calibration.control import advice_for_alpha
 from rankad.exceptions import CalibrationWarning
-from rankad.plots._display import Display, ink, legend_above, require_matplotlib
+from rankad.plots._display import Display, legend_above, require_matplotlib, text_color
 from rankad.plots._inputs import (
+    ascending_alphas,
     calibrated_detector,
-    sorted_levels,
-    two_columns,
+    column_pair,
 )
 from rankad.plots._style import BLUE, RED
 
@@ -32,36 +32,37 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LevelSetDisplay(Display):
-    """Contours at which the p-value passes the levels, over the rows and those that alarm.
+    """Contours where the p-value equals each alpha, over the rows and their alarms.
 
     Make a display with `from_estimator`.
 
     Parameters
     ----------
     x, y : array of shape (grid,)
-        Values of the two features, at which scores were taken.
+        Values of the two features on the grid.
     scores : array of shape (grid, grid)
-        Scores; ``scores[i, j]`` is that of ``x[j]`` and ``y[i]``.
+        Scores on the grid; ``scores[i, j]`` is the score at ``x[j]`` and ``y[i]``.
     thresholds : dict of float to float
-        By level, the score below which ``p <= alpha``, ascending.
+        For each alpha, ascending, the score below which ``p <= alpha``.
     points : array of shape (n_samples, 2)
         The rows, in the two features.
     is_alarm : array of bool, shape (n_samples,)
-        Which of them alarm at the detector's own level.
+        Which rows alarm at the detector's own alpha.
     alpha : float
-        That level.
+        The detector's own alpha.
     feature_names : tuple of two str
+        Names of the two features.
     n_held : int
-        Other features, held at their medians.
+        Number of other features, which are held at their medians.
     name : str or None
         Title of the legend.
 
     Attributes
     ----------
     contours_, regions_ : QuadContourSet or None
-        Level sets of the score, and what lies between them; None where all are off the grid.
+        Level sets of the score, and the regions between them. None if all are off the grid.
     points_, alarms_ : Line2D
-        Rows that do not alarm, and rows that do.
+        Rows that do not alarm, and rows that alarm.
     ax_, figure_
         Axes and figure.
 
@@ -109,23 +110,25 @@ class LevelSetDisplay(Display):
         Parameters
         ----------
         detector : fitted detector
+            A detector of rankad.
         X : array-like of shape (n_samples, n_features)
-            Rows to draw. Where there are more than two features, the others are held at their
-            medians for the contours; whether a row alarms, it is asked of the whole row.
+            Rows to draw. For the contours, all but two features are held at their medians. Whether
+            a row alarms depends on all its features.
         alphas : sequence of float, default=(0.01, 0.05, 0.1, 0.25, 0.5)
-            Levels; those that the reference cannot resolve are left out, with a warning.
+            Alphas of the contours. If the reference is too small for one, it is left out with a
+            warning.
         features : pair of int or str, default=(0, 1)
-            The two features to draw, by place or by name.
+            The two features to draw, by index or by name.
         grid : int, default=200
-            Points a side at which scores are taken.
+            Number of grid points on each side.
         margin : float, default=0.15
             How far beyond the rows to draw, as a share of their range.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
             Title of the legend.
         **kwargs
-            For the contours, as ``Axes.contour`` takes them.
+            Options of ``Axes.contour``.
 
         Returns
         -------
@@ -136,7 +139,7 @@ class LevelSetDisplay(Display):
         if not isinstance(grid, Integral) or grid < 2:
             raise ValueError(f"grid must be an integer of at least 2; got {grid!r}.")
         names = feature_names(detector)
-        columns = two_columns(features, names)
+        columns = column_pair(features, names)
         rows = scoring_rows(detector, X)
         x, y = (_axis(rows[:, column], int(grid), margin) for column in columns)
         on_grid = np.tile(np.median(rows, axis=0), (x.size * y.size, 1))
@@ -144,9 +147,9 @@ class LevelSetDisplay(Display):
         display = cls(
             x=x,
             y=y,
-            # As an array, without the names of columns that a frame would be checked for.
+            # As an array without column names, because the columns of a frame would be checked.
             scores=detector._scores(on_grid).reshape(y.size, x.size),
-            thresholds=_thresholds(detector, sorted_levels(alphas)),
+            thresholds=_thresholds(detector, ascending_alphas(alphas)),
             points=rows[:, columns],
             is_alarm=detector.predict(X) == -1,
             alpha=detector.alpha,
@@ -162,11 +165,11 @@ class LevelSetDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
             Title of the legend.
         **kwargs
-            For the contours, as ``Axes.contour`` takes them.
+            Options of ``Axes.contour``.
 
         Returns
         -------
@@ -177,8 +180,8 @@ class LevelSetDisplay(Display):
         self._draw_contours(ax, kwargs)
         ax.set(xlabel=self.feature_names[0], ylabel=self.feature_names[1])
         ax.set(xlim=self.x[[0, -1]], ylim=self.y[[0, -1]])
-        held = _held(self.n_held)
-        legend_above(ax, "\n".join(filter(None, [name or self.name, held])))
+        note = _note_on_held_features(self.n_held)
+        legend_above(ax, "\n".join(filter(None, [name or self.name, note])))
         return self
 
     def _draw_points(self, ax: Axes) -> None:
@@ -189,7 +192,7 @@ class LevelSetDisplay(Display):
             **shared,
             marker=".",
             markersize=3.0,
-            color=ink(),
+            color=text_color(),
             alpha=0.5,
             zorder=2.1,
             label=f"{len(self.points) - n_alarms:,} rows",
@@ -206,7 +209,7 @@ class LevelSetDisplay(Display):
 
     def _draw_contours(self, ax: Axes, options: dict[str, Any]) -> None:
         self.contours_ = self.regions_ = None
-        scores = _finite(self.scores)
+        scores = _clipped_to_finite(self.scores)
         low, high = float(scores.min()), float(scores.max())
         labels = {level: label for level, label in self._labels().items() if low < level < high}
         if not labels:
@@ -221,7 +224,7 @@ class LevelSetDisplay(Display):
         _label_once(ax, self.contours_, labels)
 
     def _labels(self) -> dict[float, str]:
-        """Levels by their thresholds: tied scores may give several levels the same."""
+        """Alphas by threshold. With tied scores, several alphas may share one threshold."""
         labels: dict[float, str] = {}
         for alpha, threshold in self.thresholds.items():
             shared = f"{labels[threshold]}, " if threshold in labels else ""
@@ -230,7 +233,7 @@ class LevelSetDisplay(Display):
 
 
 def _label_once(ax: Axes, contours: QuadContourSet, labels: dict[float, str]) -> None:
-    """Write each level on the longest line of its contour, in directions that fan out."""
+    """Write each alpha on the longest line of its contour, in directions that fan out."""
     from matplotlib.patheffects import withStroke
 
     halo = withStroke(linewidth=3.0, foreground=ax.get_facecolor())
@@ -241,13 +244,13 @@ def _label_once(ax: Axes, contours: QuadContourSet, labels: dict[float, str]) ->
         spread = np.ptp(line, axis=0)
         toward = np.array([np.cos(direction), np.sin(direction)])
         at.append(tuple(line[(line @ (toward / np.where(spread > 0.0, spread, 1.0))).argmax()]))
-    # All levels in one call: matplotlib 3.8 and 3.9 cannot place labels of some levels by hand.
-    for text in ax.clabel(contours, fmt=labels, fontsize="small", colors=ink(), manual=at):
+    # All labels in one call: matplotlib 3.8 and 3.9 cannot place labels of some levels by hand.
+    for text in ax.clabel(contours, fmt=labels, fontsize="small", colors=text_color(), manual=at):
         text.set_path_effects([halo])
 
 
-def _finite(scores: FloatArray) -> FloatArray:
-    """Scores that lines can be drawn through: infinite ones, as of densities, cut off."""
+def _clipped_to_finite(scores: FloatArray) -> FloatArray:
+    """Scores for contour lines: infinite scores become the largest or smallest finite score."""
     is_finite = np.isfinite(scores)
     if is_finite.all() or not is_finite.any():
         return scores
@@ -255,21 +258,21 @@ def _finite(scores: FloatArray) -> FloatArray:
 
 
 def _thresholds(detector: BaseDetector, alphas: FloatArray) -> dict[float, float]:
-    """Score below which each level alarms, of the levels that the reference resolves."""
+    """For each alpha that the reference is large enough for, the score below which rows alarm."""
     reference = detector.reference_
     thresholds = {float(alpha): reference.threshold(float(alpha)) for alpha in alphas}
-    coarse = [alpha for alpha, threshold in thresholds.items() if threshold == -np.inf]
-    if coarse:
+    too_small = [alpha for alpha, threshold in thresholds.items() if threshold == -np.inf]
+    if too_small:
         warn_user(
-            f"No contour at {', '.join(f'{alpha:g}' for alpha in coarse)}: {reference.size} "
-            f"reference points cannot resolve it. {remedy(reference, coarse[0])}",
+            f"No contour at {', '.join(f'{alpha:g}' for alpha in too_small)}: {reference.size} "
+            f"reference scores are too few. {advice_for_alpha(reference, too_small[0])}",
             CalibrationWarning,
         )
-    return {alpha: threshold for alpha, threshold in thresholds.items() if alpha not in coarse}
+    return {alpha: threshold for alpha, threshold in thresholds.items() if alpha not in too_small}
 
 
 def _axis(values: FloatArray, n: int, margin: float) -> FloatArray:
-    """Evenly spaced values, somewhat beyond those given.
+    """Evenly spaced values, from a little below the given values to a little above.
 
     >>> _axis(np.array([0.0, 10.0]), 3, margin=0.1)
     array([-1.,  5., 11.])
@@ -279,8 +282,8 @@ def _axis(values: FloatArray, n: int, margin: float) -> FloatArray:
     return np.linspace(low - extent, high + extent, n)
 
 
-def _held(n: int) -> str | None:
-    """What is said of the features that are not drawn."""
+def _note_on_held_features(n: int) -> str | None:
+    """Note in the legend about the features that are not drawn."""
     if n == 0:
         return None
     return "1 other feature at its median" if n == 1 else f"{n} other features at their medians"

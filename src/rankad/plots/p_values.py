@@ -27,37 +27,37 @@ if TYPE_CHECKING:
     from matplotlib.collections import PolyCollection
     from matplotlib.lines import Line2D
 
-#: Probability that is neglected at either end of a law.
-_NEGLECTED = 1e-10
+#: Probability that is neglected in each tail of a law.
+_NEGLECTED_TAIL = 1e-10
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PValueDisplay(Display):
-    """Distribution of the p-values of nominal rows, beside what it would be if all is well.
+    """Distribution of the p-values of nominal rows, beside their law if all is well.
 
-    A curve above the band means more small p-values, and so more false alarms, than were asked
-    for; one below it, fewer. The band holds each point of the curve with the confidence, not all of
-    them at once. Make a display with `from_estimator` or `from_predictions`.
+    A curve above the band means more small p-values, and so more false alarms, than asked for. A
+    curve below the band means fewer. The band holds each point of the curve with the confidence,
+    not all points at once. Make a display with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     p_values : array of shape (n_samples,)
-        In ascending order.
+        Ascending.
     levels : array of shape (n_levels,)
-        Where the band is drawn.
+        p-values at which the band is drawn.
     low, high : array of shape (n_levels,)
         The band: shares of the rows.
     confidence : float
-        Of the band.
+        Probability of the band, at each point.
     n_reference : int or None
-        Held-out reference scores of which the band takes account.
+        Number of held-out reference scores, if the band takes account of them.
     name : str or None
-        Shown in the legend.
+        Name in the legend.
 
     Attributes
     ----------
     line_ : Line2D
-        Share of the p-values that are at most as large as each.
+        Share of the rows with at most each p-value.
     band_ : PolyCollection or None
         The band.
     ax_, figure_
@@ -96,21 +96,21 @@ class PValueDisplay(Display):
         plot_band: bool = True,
         **kwargs: Any,
     ) -> Self:
-        """Draw the p-values that a detector gives to nominal rows that it has not seen.
+        """Draw the p-values of nominal rows that a detector has not seen.
 
         Parameters
         ----------
         detector : fitted detector
-            Anything with ``p_values``. Where its reference scores are held out, the band has the
-            exact law that follows; else that of independent uniform p-values.
+            Any detector with ``p_values``. If its reference scores are held out, the band has their
+            exact law. Otherwise it is the band of independent uniform p-values.
         X : array-like of shape (n_samples, n_features)
             Fresh nominal rows.
         confidence : float, default=0.95
-            Of the band, at each point.
+            Probability of the band, at each point.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend; by default the detector's class.
+            Name in the legend. By default the detector's class.
         scale, plot_band, **kwargs
             See `plot`.
 
@@ -121,8 +121,8 @@ class PValueDisplay(Display):
         require_matplotlib(cls.__name__)
         if not hasattr(detector, "p_values"):
             raise TypeError(
-                f"{cls.__name__} takes a detector with p_values; got {detector!r}. Detectors "
-                "without them fit in rankad.Calibrated."
+                f"{cls.__name__} takes a detector with p_values; got {detector!r}. Wrap another "
+                "detector in rankad.Calibrated."
             )
         p_values = detector.p_values(X)
         reference = getattr(detector, "reference_", None)
@@ -156,16 +156,17 @@ class PValueDisplay(Display):
         Parameters
         ----------
         p_values : array-like of shape (n_samples,)
+            p-values of fresh nominal rows.
         n_reference : int, optional
-            Number n of held-out reference scores that the p-values compare with. They share them:
-            of N rows, those with ``p <= j / (n + 1)`` are beta-binomial (N, j, n + 1 - j) in
-            number. Without it the band is of independent uniform p-values, binomial.
+            Number n of held-out reference scores that all the p-values compare with. Then, of N
+            rows, the number with ``p <= j / (n + 1)`` is beta-binomial (N, j, n + 1 - j). Without
+            it, the band is that of independent uniform p-values, which is binomial.
         confidence : float, default=0.95
-            Of the band, at each point.
+            Probability of the band, at each point.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         scale, plot_band, **kwargs
             See `plot`.
 
@@ -197,20 +198,20 @@ class PValueDisplay(Display):
         plot_band: bool = True,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve, over the diagonal and the band.
+        """Draw the curve over the diagonal and the band.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
-            For the legend.
+            Name in the legend.
         scale : {"linear", "log"}, default="linear"
-            Of both axes; "log" shows the small p-values, those that alarm.
+            Scale of both axes. "log" shows the small p-values, which alarm.
         plot_band : bool, default=True
-            Whether to draw the band: once is enough for several curves of as many rows.
+            Whether to draw the band. For several curves of the same number of rows, once is enough.
         **kwargs
-            For the curve, a `Line2D`.
+            Options of the curve's `Line2D`.
 
         Returns
         -------
@@ -253,7 +254,7 @@ class PValueDisplay(Display):
 def _band(
     n_rows: int, n_reference: int | None, confidence: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Levels, and between which shares of the rows their p-values are at most as large."""
+    """p-values, and the band of the share of rows with at most each of them."""
     tail = (1.0 - confidence) / 2.0
     if n_reference is None:
         levels = spread_orders(max(n_rows, 1_000)) / max(n_rows, 1_000)
@@ -266,10 +267,12 @@ def _band(
 
 
 def _beta_binomial_quantiles(n_rows: int, order: int, n_reference: int, tail: float) -> IntArray:
-    """Lower and upper quantile of the beta-binomial law (N, j, n + 1 - j); N and N for j = n + 1.
+    """Lower and upper quantile of the beta-binomial law (N, j, n + 1 - j).
 
-    By the ratios of successive probabilities, where there are any to speak of: scipy adds up the
-    whole law for every step of a search.
+    For j = n + 1 both are N.
+
+    It uses the ratios of successive probabilities, without the tails that do not count. scipy adds
+    up the whole law for every step of a search, which is slow.
 
     >>> _beta_binomial_quantiles(1000, 50, 999, tail=0.025)
     array([32, 70])
@@ -277,8 +280,8 @@ def _beta_binomial_quantiles(n_rows: int, order: int, n_reference: int, tail: fl
     a, b = order, n_reference + 1 - order
     if b == 0:
         return np.array([n_rows, n_rows])
-    shares = np.asarray(beta.ppf([_NEGLECTED, 1.0 - _NEGLECTED], a, b))
-    spread = sqrt(-0.5 * np.log(_NEGLECTED) * n_rows)  # of the count, by Hoeffding's inequality
+    shares = np.asarray(beta.ppf([_NEGLECTED_TAIL, 1.0 - _NEGLECTED_TAIL], a, b))
+    spread = sqrt(-0.5 * np.log(_NEGLECTED_TAIL) * n_rows)  # of the count (Hoeffding's inequality)
     first = max(floor(n_rows * shares[0] - spread), 0)
     last = min(ceil(n_rows * shares[1] + spread), n_rows)
     k = np.arange(first, last, dtype=np.float64)

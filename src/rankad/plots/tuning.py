@@ -1,4 +1,4 @@
-"""How C and sigma were chosen."""
+"""Cross-validation of C and sigma."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class TuningDisplay(Display):
-    """Map of the cross-validated score over C and sigma, with the cell that was chosen.
+    """Map of the cross-validated score over C and sigma, with the chosen cell.
 
     Make a display with `from_estimator`.
 
     Parameters
     ----------
     Cs : array of shape (n_Cs,)
-        Ascending.
+        Values of C, ascending.
     sigmas : array of shape (n_sigmas,)
-        Ascending.
+        Values of sigma, ascending.
     scores : array of shape (n_Cs, n_sigmas)
-        Mean over the folds of the share of held-out pairs that are ordered rightly.
+        Share of held-out pairs in the right order, averaged over the folds.
     C, sigma : float
-        Those chosen.
+        The chosen values.
     name : str or None
         Title of the legend.
 
@@ -43,9 +43,11 @@ class TuningDisplay(Display):
     mesh_ : QuadMesh
         The map.
     chosen_ : Line2D
-        Mark of the cell that was chosen.
+        Mark of the chosen cell.
     colorbar_ : Colorbar or None
+        The color bar, or None without one.
     ax_, figure_
+        Axes and figure.
         Axes and figure.
 
     Examples
@@ -83,9 +85,9 @@ class TuningDisplay(Display):
         Parameters
         ----------
         detector : RankAD
-            Fitted with ``C="published"``, ``sigma="published"`` or both.
+            Fitted with a grid for C, for sigma or for both: "published", or a list.
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
             Title of the legend.
         colorbar, **kwargs
@@ -100,8 +102,8 @@ class TuningDisplay(Display):
         results = getattr(detector, "cv_results_", None)
         if results is None:
             raise ValueError(
-                f"{detector} was not cross-validated, so there is no map to draw: fit with C='cv', "
-                "sigma='cv' or both."
+                f"{detector} was not cross-validated, so there is no map to draw. Fit with "
+                "C='published', sigma='published' or both, or with a list of values."
             )
         Cs, row = np.unique(np.asarray(results["param_C"]), return_inverse=True)
         sigmas, column = np.unique(np.asarray(results["param_sigma"]), return_inverse=True)
@@ -124,13 +126,13 @@ class TuningDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default those of a new figure.
+            Axes to draw on. By default a new figure.
         name : str, optional
             Title of the legend.
         colorbar : bool, default=True
-            Whether to say what the colors mean.
+            Whether to draw the color bar.
         **kwargs
-            For the map, as ``Axes.pcolormesh`` takes them.
+            Options of ``Axes.pcolormesh``.
 
         Returns
         -------
@@ -166,14 +168,14 @@ class TuningDisplay(Display):
 
 
 def _set_single_tick(axis: Axis, values: FloatArray) -> None:
-    """Of a parameter that was not varied, only its value."""
+    """Show the value of a parameter that was not varied as the only tick."""
     if values.size == 1:
         axis.set_ticks(values, [f"{values[0]:.3g}"])
         axis.set_ticks([], minor=True)
 
 
 def _edges(values: FloatArray) -> FloatArray:
-    """Edges of cells about values that are spaced in logarithms.
+    """Edges of cells around values with even ratios.
 
     >>> _edges(np.array([1.0, 4.0]))
     array([0.5, 2. , 8. ])
