@@ -16,7 +16,7 @@ from rankad.solvers import (
     minimize,
     minimize_along,
 )
-from rankad.solvers.line_search import least_along
+from rankad.solvers.line_search import minimum_along
 from rankad.statistics import MeanNeighborDistance
 
 ANCHORS = pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
@@ -48,7 +48,7 @@ def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
     loss, gram, _ = problem(rng, 150, anchor)
     direct = minimize(loss, gram, 0.1)
     monkeypatch.setattr(directions, "_ALWAYS_DIRECT", 0)
-    monkeypatch.setattr(directions, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(directions, "_MAX_DIRECT", 0)
     iterative = minimize(loss, gram, 0.1)
     assert_allclose(iterative.objective, direct.objective, rtol=1e-9)
     assert_allclose(iterative.scores, direct.scores, atol=1e-4)
@@ -57,7 +57,7 @@ def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
 def test_a_factorization_takes_over_where_conjugate_gradients_are_slow(rng, monkeypatch):
     loss, gram, _ = problem(rng, 300, 1.0)
     fast = minimize(loss, gram, 300.0)
-    monkeypatch.setattr(directions, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(directions, "_MAX_DIRECT", 0)
     slow = minimize(loss, gram, 300.0, max_iter=500)
     assert fast.status is slow.status is Status.CONVERGED
     assert_allclose(fast.objective, slow.objective, rtol=1e-6)
@@ -106,7 +106,7 @@ def test_the_line_search_can_go_beyond_the_full_step(rng):
     local = loss.at(zero)
     ascent = -local.gradient * 1e-6
     along = gram @ ascent
-    step, there = least_along(
+    step, there = minimum_along(
         loss, 1.0, zero, local, along, linear=0.0, quadratic=float(ascent @ along)
     )
     assert step > 10.0
