@@ -64,7 +64,7 @@ def test_a_perfect_score_is_perfect(measure):
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("labels", [[0, 0, 0], [1, 1, 1], [-1, 1, 1]])
 def test_labels_must_be_of_both_kinds(measure, labels):
-    with pytest.raises(ValueError, match=r"0 \(nominal\) and 1 \(anomaly\), and hold both"):
+    with pytest.raises(ValueError, match=r"True \(or 1\) for anomalies, with at least one of each"):
         measure(labels, [0.1, 0.2, 0.3])
 
 

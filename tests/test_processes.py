@@ -31,7 +31,7 @@ def _fitted_in_child(queue, detector, rows):
 
 @pytest.mark.posix
 def test_a_forked_process_fits_and_scores(rows, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 1000)
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 1000)
     with threadpool_limits(2):  # OpenMP's threads, once started, would hang the child's
         detector = RankAD(n_centers=50, n_jobs=2, random_state=0).fit(rows)
     scores = detector.score_samples(rows)
@@ -47,7 +47,7 @@ def test_a_forked_process_fits_and_scores(rows, monkeypatch):
 
 
 def test_no_thread_outlives_a_call(rows, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 1000)
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 1000)
     detector = RankAD(n_jobs=2, random_state=0).fit(rows)
     before = threading.active_count()
     detector.score_samples(np.repeat(rows, 20, axis=0))

@@ -132,7 +132,7 @@ def test_without_a_far_field_narrow_kernels_are_summed_rightly(rng):
 def test_a_row_scores_the_same_however_it_is_scored(
     expansion, dtype, is_skipping, rng, monkeypatch
 ):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 20_000)
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 20_000)
     scorer = (many_centers(rng, outward=0.7) if is_skipping else expansion).astype(dtype)
     scale = 60.0 if is_skipping else 1.0
     points = scale * np.repeat(rng.normal(size=(67, scorer.n_features)), 3, axis=0)

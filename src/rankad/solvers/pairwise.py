@@ -60,7 +60,7 @@ class PairwiseSquaredHinge:
 
     @property
     def stages(self) -> tuple["PairwiseSquaredHinge"]:
-        """This loss alone, because it is smooth enough for Newton's method."""
+        """Only the loss itself, because it is smooth enough for Newton's method."""
         return (self,)
 
     @cached_property
