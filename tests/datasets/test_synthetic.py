@@ -84,7 +84,7 @@ def test_any_two_corners_differ_in_two_coordinates_or_more():
         ({"contamination": -0.1}, r"contamination=-0.1 must lie in \[0, 1\)"),
         ({"n_clusters": 9}, "n_clusters=9 must lie between 1 and 8"),
         ({"n_clusters": 0}, "n_clusters=0 must lie between 1 and 8"),
-        ({"n": 4}, "n=4 rows of 4 columns cannot be whitened; ask for at least 5"),
+        ({"n": 4}, "n=4 rows of 4 columns cannot be whitened. Set n to at least 5"),
     ],
 )
 def test_mulcross_refuses_what_it_cannot_make(arguments, message):
