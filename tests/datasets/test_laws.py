@@ -333,6 +333,4 @@ def test_laws_come_in_groups():
     assert datasets.laws() == SMOOTH_LAWS
     assert len(datasets.laws("further")) == 13
     with pytest.raises(ValueError, match="group='large' must be one of 'smooth', 'further'"):
-        ValueError, match="group='large' must be one of 'smooth', 'further', 'last'"
-    ):
         datasets.laws("large")

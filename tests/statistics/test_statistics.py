@@ -303,12 +303,12 @@ def test_a_clump_of_anomalies_stays_anomalous_to_bagged_distances(rng):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: BaggedNeighborDistance(n_subsamples=0), "n_subsamples must be positive"),
-        (lambda: BaggedNeighborDistance(subsample_size=0), "subsample_size must be positive"),
+        (lambda: BaggedNeighborDistance(n_subsamples=0), "n_subsamples must be at least 1"),
+        (lambda: BaggedNeighborDistance(subsample_size=0), "subsample_size must be at least 1"),
         (lambda: HalvedNeighborDistance(n_halvings=-1), "n_halvings must not be negative"),
         (lambda: KernelDensity(bandwidth=0.0), "bandwidth must be positive"),
         (lambda: EpsilonNeighborhood(radius=-1.0), "radius must not be negative"),
-        (lambda: GeodesicNeighborDistance(n_graph_neighbors=0), "n_graph_neighbors must be pos"),
+        (lambda: GeodesicNeighborDistance(n_graph_neighbors=0), "graph_neighbors must be at least"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):
