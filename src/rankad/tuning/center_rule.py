@@ -53,6 +53,6 @@ class CenterRule:
             raise ValueError(
                 f"n_centers={self.n_centers} needs a kernel matrix of {8e-9 * n_centers**2:.0f} GB "
                 f"for {n_rows} training rows, {which} of them centers; the limit is "
-                f"{MAX_KERNEL_ROWS} centers. Set n_centers to 'auto' or to a smaller number, or fit "
-                "on a random sample of the rows."
+                f"{MAX_KERNEL_ROWS} centers. Set n_centers to 'auto' or to a smaller number, or "
+                "fit on a random sample of the rows."
             )
