@@ -52,7 +52,7 @@ def test_partial_auc_is_the_mean_height_of_the_curve(rows, limit):
 
 
 def test_average_precision_of_a_known_order():
-    # From the lowest score: anomaly, nominal, anomaly: precision 1 and 2/3.
+    # From the lowest score on: anomaly, nominal, anomaly. The precisions are 1 and 2/3.
     assert_allclose(metrics.average_precision([1, 0, 1], [0.0, 1.0, 2.0]), (1 + 2 / 3) / 2)
 
 

@@ -146,9 +146,9 @@ def excess_mass_curve(
     n_uniform: int = 100_000,
     random_state: int | np.random.RandomState | None = None,
 ) -> FloatArray:
-    """Largest excess ``mass - level * volume`` of a level set, for each level: larger is better.
+    """Largest excess ``mass - level * volume`` of the level sets, for each level.
 
-    Mass and volume are those of `mass_volume_curve`.
+    Larger is better. Mass and volume are those of `mass_volume_curve`.
 
     >>> X = np.random.default_rng(0).uniform(size=(1000, 2))
     >>> excess_mass_curve(lambda X: -X[:, 0], X, [0.5], random_state=0).round(1)

@@ -1,4 +1,4 @@
-"""Downloads, from a server on this machine."""
+"""Downloads from a server on this machine."""
 
 import hashlib
 import logging
@@ -9,7 +9,7 @@ import pytest
 from rankad.datasets import DownloadError
 from rankad.datasets.download import Patience, RemoteFile, download
 
-CONTENT = bytes(range(256)) * 1200  # 300 kB, five blocks
+CONTENT = bytes(range(256)) * 1200  # 300 kB, five chunks
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 

@@ -61,7 +61,7 @@ def test_powers_are_exact_to_rounding(dtype):
     exact = exponents.astype(np.longdouble)
     eps = np.finfo(dtype).eps
     assert_allclose(power * fraction + power, np.exp2(-exact), rtol=2 * eps)
-    # Less 1, too, where they are nearly 1.
+    # Powers that are nearly 1 are exact even after 1 is subtracted.
     assert_allclose(power * fraction + (power - 1), np.expm1(-np.log(2.0) * exact), rtol=4 * eps)
 
 

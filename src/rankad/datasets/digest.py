@@ -10,7 +10,7 @@ _CELLS_PER_UNIT = 1e6
 
 
 def content_digest(X: FloatArray, y: IntArray) -> str:
-    """SHA-256 of the rows ``(X, y)``, X rounded to cells of a millionth, in lexicographic order.
+    """SHA-256 of the rows ``(X, y)`` in lexicographic order, with X in cells of a millionth.
 
     Another decimal parser, or another library's logarithm, may change the last bits of a value.
     That must not change the digest, so no value may lie at the edge of a cell. The edges are a

@@ -1,4 +1,4 @@
-"""Labeled rows in ``.npz`` files, read with clear errors and written completely or not at all."""
+"""Labeled rows in ``.npz`` files, which are written completely or not at all."""
 
 import zipfile
 import zlib

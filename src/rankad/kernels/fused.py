@@ -120,7 +120,7 @@ def fill_kernels(
     powers: FloatArray,
     zero_exponent: float,
 ) -> None:
-    """Write the kernel of each row of ``rows * factor`` with each center to a row of ``kernels``.
+    """Write the kernels of each row of ``rows * factor`` with the centers to ``kernels``.
 
     ``centers`` are in tiles, see `by_feature`, so the rows of ``kernels`` are padded to whole
     vectors. From ``zero_exponent`` on kernels are 0.

@@ -1,4 +1,7 @@
-"""Gaussian kernel matrices, ``k(x, y) = exp(-|x - y|^2 / sigma^2)`` (Remark 2: not 2 sigma^2)."""
+"""Gaussian kernel matrices, ``k(x, y) = exp(-|x - y|^2 / sigma^2)``.
+
+As in Remark 2 of the paper, the exponent has sigma^2, not 2 sigma^2.
+"""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -8,7 +11,9 @@ from rankad._typing import FloatArray, IntArray
 
 
 def distances_between(points: FloatArray, others: FloatArray) -> FloatArray:
-    """``|x - y|`` for all pairs of rows, from differences: ``|x|^2 - 2xy + |y|^2`` would cancel.
+    """``|x - y|`` for all pairs of rows, from differences.
+
+    ``|x|^2 - 2xy + |y|^2`` would be faster, but cancels.
 
     >>> distances_between(np.array([[0.0], [3.0]]), np.array([[1.0]]))
     array([[1.],

@@ -78,7 +78,7 @@ def neighborly_order(points: FloatArray, tile: int) -> IntArray:
 
 
 def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, reach: float) -> bool:
-    """Whether enough boxes are out of reach of a center to make the test of them worth its time."""
+    """Whether enough boxes are out of reach of a center to pay for the test of all boxes."""
     if len(lower) < 2 * lanes_of(centers.dtype) or reach == np.inf:
         return False
     probes = centers[:: -(-len(centers) // _N_PROBES)]
@@ -90,7 +90,10 @@ def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, reach:
 
 
 def filled_tiles(centers: FloatArray) -> FloatArray:
-    """Centers in tiles of one vector, ``(n_tiles, n_lanes, n_features)``, the last one repeated."""
+    """Centers in tiles of one vector, ``(n_tiles, n_lanes, n_features)``.
+
+    The last tile is padded with copies of the last center.
+    """
     lanes = lanes_of(centers.dtype)
     padding = np.repeat(centers[-1:], -len(centers) % lanes, axis=0)
     return np.concatenate([centers, padding]).reshape(-1, lanes, centers.shape[1])

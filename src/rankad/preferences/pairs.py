@@ -1,4 +1,4 @@
-"""Preference pairs in blocks: each upper point of a block is preferred to each lower point of it.
+"""Preference pairs in blocks. In a block, each upper point is preferred to each lower point.
 
 The pairs of m levels are m - 1 blocks. In each block one level is above all lower levels.
 

@@ -1,4 +1,4 @@
-"""Newton's equations of a kernel machine, ``(I + C H K) d = -r``, solved in one of two ways.
+"""Newton's equations of a kernel machine, ``(I + C H K) d = -r``, and two ways to solve them.
 
 The operator is self-adjoint and positive in the kernel's inner product <u, v>_K = u'Kv. So
 conjugate gradients need one product with K per iteration and never the inverse of K. If they are

@@ -79,7 +79,7 @@ def minimize_linear(
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Some of the points, their rows of Z, their loss, and the factor to the loss of all points."""
+    """Some of the points, their rows of Z, their loss, and the factor to the loss of all."""
 
     rows: IntArray
     features: FloatArray

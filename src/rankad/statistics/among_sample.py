@@ -12,7 +12,7 @@ from rankad.statistics.search import NeighborSearch, planned_search
 
 
 class SampledStatistic(ABC):
-    """A statistic of points among rows, or among a random sample of the rows if they are too many.
+    """A statistic of points among rows, or among a random sample of too many rows.
 
     The sample depends only on ``random_state`` and on the number of rows. So training points and
     new points are measured among the same rows. A row of the sample is measured among the other

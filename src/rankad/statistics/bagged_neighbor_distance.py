@@ -1,4 +1,4 @@
-"""LeSiNN's statistic: the distance to the nearest of a few random rows, averaged over draws."""
+"""LeSiNN's statistic: the distance to the nearest of a few random rows, over many draws."""
 
 from dataclasses import dataclass
 

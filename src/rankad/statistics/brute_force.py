@@ -227,9 +227,9 @@ def _nearest_candidates(
     indices: IntArray,
     squares: FloatArray,
 ) -> IntArray:
-    """Fill in the nearest rows of the queries of a chunk; return the positions of those left out.
+    """Fill in the nearest rows of the queries of a chunk, except queries with many candidates.
 
-    A query is left out if it has more than ``max_candidates`` candidates.
+    Returns the positions in the chunk of the queries with more than ``max_candidates``.
     """
     candidates = np.empty(slack.size + 1, dtype=np.int64)
     measured = np.empty(slack.size)
@@ -342,7 +342,7 @@ def _select_many(
     indices: IntArray,
     squares: FloatArray,
 ) -> None:
-    """The same by sorting. If there are many candidates beyond the K-th, most are dropped first."""
+    """The same by sorting, without most of the candidates beyond the K-th if these are many."""
     n_nearest = indices.shape[1]
     if candidates.size > 2 * n_nearest:
         cutoff = _kth_bound(squares_of_candidates, n_nearest, squares_of_candidates.max())

@@ -16,8 +16,9 @@ from rankad.statistics.neighbors import (
 
 @dataclass(frozen=True)
 class DimensionAdaptedDistance(SampledStatistic):
-    """``G(x) = -d(x) log(D_(K)(x) / u)``, with the local dimension d of Levina and Bickel (2004).
+    """``G(x) = -d(x) log(D_(K)(x) / u)``, with d the local dimension of the data.
 
+    The dimension is that of Levina and Bickel (2004),
     ``d(x) = [1/(K-1) sum_{j<K} log(D_(K) / D_(j))]^-1``, kept between 1 and the number of columns.
     The reason: a density by neighbors falls as the distance to the power of the *local* dimension.
     The unit u is the geometric mean of D_(K) over the training points. Without it, the order of

@@ -99,7 +99,7 @@ def cross_validate(
     choose_centers: CenterChoice | None = None,
     n_jobs: int | None = None,
 ) -> CrossValidation:
-    """Choose (C, sigma) by the pairwise disagreement on held-out points, averaged over the folds.
+    """Choose (C, sigma) by the mean pairwise disagreement on the held-out points of the folds.
 
     Preference pairs are formed within each part: training points among training points, held-out
     points among held-out points. Pairs formed once on all points would share their noise, and
