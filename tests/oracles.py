@@ -1,4 +1,4 @@
-"""Slow, obvious versions of what the library computes fast."""
+"""Slow and obvious versions of what the library computes fast."""
 
 from math import ceil
 
@@ -15,7 +15,7 @@ def neighbor_distances(points, n_neighbors, reference=None):
 
 
 def nearest_rows(rows, queries, n_nearest):
-    """Indices and distances, the smaller index first where distances are equal."""
+    """Indices and distances; among equal distances the smaller index is first."""
     indices, distances = [], []
     for query in queries:
         away = np.sqrt(((rows - query) ** 2).sum(axis=1))
@@ -34,7 +34,7 @@ def levels(statistic, n_levels):
 
 
 def tail_levels(statistic, share):
-    """Whole groups of equal values, lowest first, as long as they fit; the lowest always."""
+    """Groups of equal values, lowest first, as long as they fit; the lowest group in any case."""
     n_max, tail, n_taken = ceil(share * len(statistic)), set(), 0
     for value in sorted(set(statistic)):
         n_equal = sum(1 for other in statistic if other == value)
@@ -50,7 +50,7 @@ def pairs(levels):
 
 
 def pair_weights(preferences):
-    """Explicit weights {(i, j): w_ij}; a pair that stands in several blocks adds up."""
+    """Explicit weights {(i, j): w_ij}, added up for a pair in several blocks."""
     weights = {}
     for block, weight in enumerate(preferences.weights):
         upper, lower = (
@@ -81,7 +81,7 @@ def smoothed_hinge(width):
 
 
 def pairwise_loss(hinge, scores, weights, anchor_weight=0.0, anchor_margin=1.0):
-    """Value, gradient and Hessian over explicit pairs {(i, j): w_ij}, and over the anchor's."""
+    """Value, gradient and Hessian over explicit pairs {(i, j): w_ij} and the anchor's pairs."""
     n = len(scores)
     value, gradient, hessian = 0.0, np.zeros(n), np.zeros((n, n))
     for (i, j), weight in weights.items():
@@ -110,9 +110,10 @@ def disagreement(scores, weights):
 
 
 def hinge_optimum(gram, levels, C, anchor, anchor_margin=1.0):
-    """Least objective with the exact hinge: the dual quadratic program, by projected L-BFGS-B.
+    """Minimum of the objective with the exact hinge, from its dual problem by L-BFGS-B.
 
-    Each pair has a multiplier b_p in [0, C] (the anchor's, C times its weight); w = sum_p b_p x_p.
+    Each pair has a multiplier b_p in [0, C]. For the anchor's pairs the upper limit is C times
+    their weight. Then w = sum_p b_p x_p.
     """
     upper, lower = np.array(pairs(levels)).T
     n_pairs, n = len(upper), len(gram)
@@ -138,7 +139,7 @@ def hinge_optimum(gram, levels, C, anchor, anchor_margin=1.0):
 
 
 def primal_optimum(gram, levels, C, anchor, anchor_margin=1.0):
-    """Least objective over w, with explicit features (K = Z Z') and explicit pairs, by L-BFGS."""
+    """Minimum of the objective over w, for explicit features (K = Z Z') and pairs, by L-BFGS."""
     eigenvalues, vectors = np.linalg.eigh(gram)
     features = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     upper, lower = np.array(pairs(levels)).T
@@ -229,7 +230,10 @@ def kernel_density(points, bandwidth, reference=None):
 
 
 def geodesic_neighbor_distance(points, n_neighbors, n_edges, reference=None):
-    """All shortest paths (Floyd-Warshall) in the symmetric neighbor graph, the new point added."""
+    """By all shortest paths (Floyd-Warshall) in the symmetric neighbor graph.
+
+    A new point is joined to its nearest rows.
+    """
 
     def all_paths(rows):
         distances = np.sqrt(((rows[:, None] - rows) ** 2).sum(axis=2))
@@ -251,8 +255,8 @@ def geodesic_neighbor_distance(points, n_neighbors, n_edges, reference=None):
     values = []
     for point in points:
         steps = np.sqrt(((reference - point) ** 2).sum(axis=1))
-        doors = np.argsort(steps, kind="stable")[:n_edges]
-        lengths = np.sort((steps[doors, None] + paths[doors]).min(axis=0))
+        entries = np.argsort(steps, kind="stable")[:n_edges]
+        lengths = np.sort((steps[entries, None] + paths[entries]).min(axis=0))
         values.append(-lengths[:n_neighbors].mean())
     return np.array(values)
 
@@ -269,7 +273,7 @@ def dimension_adapted(points, n_neighbors, reference=None):
 
 
 def level_mass(values, level):
-    """Mass of each of the (sorted, perhaps repeated) values by the definition, split by split."""
+    """Mass of each of the sorted values, by the definition: split by split."""
     if level == 0 or values[0] == values[-1]:
         return np.full(len(values), float(len(values)))
     masses = np.zeros(len(values))
@@ -290,7 +294,7 @@ def mean_shift(point, centers, weights, sigma):
 
 
 def outward_expansion(points, centers, weights, sigma, outward, far_field=None):
-    """Kernel sums after the outward step, point by point, and the far field beyond."""
+    """Kernel sums after the outward step, point by point, or the far field."""
     scores = kernel_expansion(points, centers, weights, sigma, False, far_field)
     for i, point in enumerate(points):
         nearest = np.sqrt(((point - centers) ** 2).sum(axis=1).min())

@@ -66,7 +66,7 @@ def test_rows_with_more_copies_than_neighbors_are_refused_with_advice(rng):
 
 
 def test_weights_that_are_all_zero_are_refused(rng):
-    with pytest.raises(NoPairsError, match="pair_weight must not be 0 for all pairs"):
+    with pytest.raises(NoPairsError, match="function weight must not be 0 for all pairs"):
         fitted(rng.normal(size=(60, 2)), pairs=Pairs(3, weight=lambda a, b: 0.0))
 
 

@@ -738,7 +738,7 @@ def test_splits_of_rows_that_do_not_train_are_refused(nominal):
     with pytest.raises(ValueError, match="rows that are not among the 180 that train"):
         RankAD(ranker=RankSVM(cv=[(everything[:200], everything[200:])]), C=[0.1, 1.0]).fit(nominal)
     left_out = (np.delete(everything, [5, 6]), [5, 6])
-    with pytest.raises(ValueError, match="no split in which rows that train stand in both parts"):
+    with pytest.raises(ValueError, match="no split with training rows in both parts"):
         RankAD(ranker=RankSVM(cv=[left_out]), **params).fit(rows)
     halves = (everything[::2], everything[1::2])
     assert_array_equal(

@@ -1,4 +1,4 @@
-"""A file is there whole, or as it was before."""
+"""A file is complete, or as it was before."""
 
 import signal
 import subprocess
@@ -36,7 +36,7 @@ def test_after_a_failure_all_is_as_before(tmp_path, failure):
 
 @pytest.mark.posix
 def test_what_the_system_will_not_write_leaves_no_trace(tmp_path):
-    """The operating system itself refuses, as on a full disk."""
+    """The operating system refuses to write, as on a full disk."""
     import resource
 
     path = tmp_path / "file"

@@ -52,7 +52,7 @@ def test_partial_auc_is_the_mean_height_of_the_curve(rows, limit):
 
 
 def test_average_precision_of_a_known_order():
-    # From the lowest score: anomaly, nominal, anomaly: precision 1 and 2/3.
+    # From the lowest score on: anomaly, nominal, anomaly. The precisions are 1 and 2/3.
     assert_allclose(metrics.average_precision([1, 0, 1], [0.0, 1.0, 2.0]), (1 + 2 / 3) / 2)
 
 
@@ -64,7 +64,7 @@ def test_a_perfect_score_is_perfect(measure):
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("labels", [[0, 0, 0], [1, 1, 1], [-1, 1, 1]])
 def test_labels_must_be_of_both_kinds(measure, labels):
-    with pytest.raises(ValueError, match=r"0 \(nominal\) and 1 \(anomaly\), and hold both"):
+    with pytest.raises(ValueError, match=r"True \(or 1\) for anomalies, with at least one of each"):
         measure(labels, [0.1, 0.2, 0.3])
 
 

@@ -1,4 +1,4 @@
-"""Forks, threads and interrupts: what a service or a notebook does to a library."""
+"""Forks, threads and read-only installs, as in a service or a notebook."""
 
 import multiprocessing
 import os
@@ -31,8 +31,8 @@ def _fitted_in_child(queue, detector, rows):
 
 @pytest.mark.posix
 def test_a_forked_process_fits_and_scores(rows, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 1000)
-    with threadpool_limits(2):  # OpenMP's threads, once started, would hang the child's
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 1000)
+    with threadpool_limits(2):  # a child of a process with OpenMP threads would hang
         detector = RankAD(n_centers=50, n_jobs=2, random_state=0).fit(rows)
     scores = detector.score_samples(rows)
     fork = multiprocessing.get_context("fork")
@@ -47,7 +47,7 @@ def test_a_forked_process_fits_and_scores(rows, monkeypatch):
 
 
 def test_no_thread_outlives_a_call(rows, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 1000)
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 1000)
     detector = RankAD(n_jobs=2, random_state=0).fit(rows)
     before = threading.active_count()
     detector.score_samples(np.repeat(rows, 20, axis=0))
@@ -56,11 +56,11 @@ def test_no_thread_outlives_a_call(rows, monkeypatch):
 
 @pytest.mark.slow
 def test_an_install_that_cannot_be_written_without_a_home_imports_and_runs(tmp_path):
-    """Numba finds no folder for its cache there: "cannot cache function: no locator available"."""
+    """There Numba has no folder for its cache: "cannot cache function: no locator available"."""
     package = Path(rankad.__file__).parent
     shutil.copytree(package, tmp_path / "rankad", ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [path for path in tmp_path.rglob("*") if path.is_dir()]:
-        (folder / "__pycache__").touch()  # no folder can be made in its place, not even by root
+        (folder / "__pycache__").touch()  # then nobody can make this folder, not even root
     code = """
 import numpy as np
 import rankad

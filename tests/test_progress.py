@@ -43,8 +43,8 @@ def test_a_step_of_what_is_shown_is_quiet(caplog, monkeypatch):
     with caplog.at_level(logging.INFO, logger="rankad"):
         list(_progress.track(steps(), 2, "work"))
         assert _progress.logger.level == logging.INFO
-    told = [record.getMessage().split(":")[0] for record in caplog.records]
-    assert told == ["beware", "work", "beware", "work"]
+    messages = [record.getMessage().split(":")[0] for record in caplog.records]
+    assert messages == ["beware", "work", "beware", "work"]
 
 
 FITS = """
@@ -87,7 +87,7 @@ print("after", file=sys.stderr)
 
 
 def on_terminal(body="pass", *, verbose=True, seconds=0.0, interrupt=False):
-    """What a script writes to standard error where that is a terminal."""
+    """What a script writes to standard error if that is a terminal."""
     ours, theirs = pytest.importorskip("pty").openpty()
     code = TRACKED.format(body=body, verbose=verbose, seconds=seconds)
     process = subprocess.Popen([sys.executable, "-c", code], stderr=theirs)
@@ -96,7 +96,7 @@ def on_terminal(body="pass", *, verbose=True, seconds=0.0, interrupt=False):
     while True:
         try:
             part = os.read(ours, 4096)
-        except OSError:  # so Linux says that the other end is closed
+        except OSError:  # on Linux this means that the other end is closed
             break
         if not part:
             break

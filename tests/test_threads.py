@@ -85,18 +85,18 @@ def test_an_interrupt_ends_a_fit_and_leaves_no_worker_behind():
         try:
             assert fit.stdout.readline() == "ready\n"
             fit.send_signal(signal.SIGINT)
-            told, _ = fit.communicate(timeout=60)
+            output, _ = fit.communicate(timeout=60)
         finally:
             fit.kill()
     assert fit.returncode == 0
-    assert told.splitlines() == ["as before True", "threads 1", "children []"]
+    assert output.splitlines() == ["as before True", "threads 1", "children []"]
 
 
 def test_shared_work_is_done_once_and_by_several_threads():
     seen, barrier = [], threading.Barrier(2, timeout=30)
 
     def work(item):
-        barrier.wait()  # passes only where two threads are at work
+        barrier.wait()  # passes only if two threads work
         seen.append((item, threading.get_ident()))
 
     share_out(work, range(10), n_jobs=2)
@@ -126,16 +126,16 @@ def test_no_work_is_no_work():
 @pytest.fixture
 def two_blas_threads():
     limits = threadpoolctl.threadpool_limits(2, "blas")
-    with threadpoolctl.threadpool_limits(None):  # on leaving it, other threads may set limits, too
+    with threadpoolctl.threadpool_limits(None):  # after it, other threads may set limits, too
         pass
     yield
-    with limits:  # on leaving it, all is as before
+    with limits:  # after it, the limits are as before
         pass
 
 
 @pytest.fixture
 def held_by_another_thread():
-    """Holds the limit, from a thread of its own, until told to leave."""
+    """Functions that start and end a thread that holds the limit."""
     is_in, may_leave = threading.Event(), threading.Event()
 
     def hold():
@@ -221,7 +221,7 @@ def _threads_of(user_api):
 
 
 class _Piece:
-    """Something to which a weak reference can be held."""
+    """An object that can have weak references."""
 
 
 def test_results_passed_on_are_kept_by_nobody():

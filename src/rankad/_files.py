@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and by one process at a time."""
+"""Files that are written completely or not at all, by one process at a time."""
 
 import errno
 import hashlib
@@ -12,19 +12,19 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:  # not on this system
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-#: Errors of a full disk, an exhausted quota, or a file at its largest allowed size.
+#: Errors of a full disk, a full quota, or a file at its largest allowed size.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` at the end, and leaves no trace after a failure.
+    """Context with a new file that replaces ``path`` at the end, or is deleted after a failure.
 
-    Folders above it are made where they are missing. Whatever happens, a full disk or an
-    interruption, `path` is either absent, old, or complete. An `OSError` names `path`.
+    Missing folders above it are made. Even after a full disk or an interruption, ``path`` is
+    absent, old or complete, but never partly written. An `OSError` names ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
@@ -35,7 +35,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        # A failing write does not say of which file, and this one nobody knows.
+        # The error of a write does not name the file, and the user does not know this one.
         if error.errno is None:
             raise
         advice = ": the disk is full; free some space" if error.errno in _FULL else ""
@@ -46,19 +46,21 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def sole_writer(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Be the only process of this machine that works on a file, where it has locks.
+    """Context in which no other process on this machine is in this context for the same file.
+
+    Systems without ``fcntl`` have no such locks: there the context does nothing.
 
     Raises
     ------
     BlockingIOError
-        Where another does, and this one is not to wait for it.
+        If another process is in this context and ``wait`` is False.
     """
     if fcntl is None:
         yield
         return
     key = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    # Beside the file a lock could not be removed without a race; in the temporary folder it may
-    # stay.
+    # In the temporary folder, because the lock file stays: removing it could race with another
+    # process.
     with Path(tempfile.gettempdir(), f"rankad-{key}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield

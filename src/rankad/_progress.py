@@ -1,4 +1,4 @@
-"""Progress of long work, through logging or a bar: nothing is ever shown unless the user asks."""
+"""Progress of long work, as log lines or as a bar. Nothing is shown unless the user asks."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Item = TypeVar("Item")
 
 logger = logging.getLogger("rankad")
 
-#: Work that is done sooner shows nothing; longer work is logged at these intervals.
+#: Shorter work shows nothing. Longer work is logged at this interval.
 _SECONDS_BETWEEN_REPORTS = 2.0
 
-#: A bar on a terminal is redrawn at these intervals.
+#: Interval at which a bar on a terminal is drawn again.
 _SECONDS_BETWEEN_DRAWINGS = 0.2
 
 _BAR_WIDTH = 20
 
-#: Back to the start of the terminal's line, and erase it.
+#: Moves to the start of the terminal's line and erases the line.
 _ERASE_LINE = "\r\x1b[K"
 
 
 class _Terminal:
-    """A terminal whose last line can be drawn again and again."""
+    """A terminal whose last line can be replaced. ``is_taken`` while a bar uses that line."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -36,13 +36,13 @@ class _Terminal:
         self.is_taken = False
 
     def draw(self, line: str) -> None:
-        """Put the line in place of the one drawn before, cut to the width."""
+        """Replace the line drawn before by this line, cut to the terminal's width."""
         self._stream.write(_ERASE_LINE + line[: self.width])
         self._stream.flush()
         self._line_is_open = True
 
     def end_line(self) -> None:
-        """Leave what was drawn last standing, and go on below it."""
+        """Keep the line drawn last, and go on below it."""
         if self._line_is_open:
             self._stream.write("\n")
             self._stream.flush()
@@ -50,23 +50,24 @@ class _Terminal:
 
     @property
     def width(self) -> int:
-        """Characters that fit on the line: a full line would break, and could not be erased."""
+        """Characters that fit on the line, less one, because a full line would wrap."""
         try:
-            # Terminals that do not know their width say 0.
+            # The width is 0 where the terminal does not know it.
             return (os.get_terminal_size(self._stream.fileno()).columns or 80) - 1
         except (OSError, ValueError):
             return 79
 
 
-#: Where bars are drawn at the moment, if anywhere.
+#: The terminal on which bars are drawn now, if any.
 _terminal: Final[ContextVar[_Terminal | None]] = ContextVar("terminal", default=None)
 
 
 @contextmanager
 def progress_shown(verbose: bool | int) -> Iterator[None]:
-    """While it lasts, show progress where asked: log it, to standard error if nobody else listens.
+    """Context in which progress is logged if ``verbose``, else nothing changes.
 
-    Where standard error is a terminal, progress is a bar there instead of lines.
+    If no handler is set up for the log, it goes to standard error. If that is a terminal, progress
+    is shown there as a bar.
     """
     if not verbose:
         yield
@@ -77,7 +78,7 @@ def progress_shown(verbose: bool | int) -> Iterator[None]:
     try:
         logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))
         if handler is not None:
-            start = "" if terminal is None else _ERASE_LINE  # a bar may stand there
+            start = "" if terminal is None else _ERASE_LINE  # a bar may be on that line
             handler.setFormatter(logging.Formatter(start + "[rankad] %(message)s"))
             logger.addHandler(handler)
         yield
@@ -92,7 +93,7 @@ def progress_shown(verbose: bool | int) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """While it lasts, show no progress of the work within: it is a step of what is shown."""
+    """Context in which no progress is shown, for one step of work whose progress is shown."""
     level, token = logger.level, _terminal.set(None)
     logger.setLevel(max(logger.getEffectiveLevel(), logging.WARNING))
     try:
@@ -103,10 +104,10 @@ def quiet() -> Iterator[None]:
 
 
 def track(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
-    """Pass the items through; of work that takes more than two seconds, show how far it is.
+    """Yield the items, and show the progress of work that takes more than two seconds.
 
-    As a bar on a terminal, else as a line in the log every two seconds. Of work within tracked
-    work, only the outer has a bar.
+    Progress is a bar on a terminal, else a line in the log every two seconds. Tracked work inside
+    tracked work draws no bar of its own.
     """
     terminal = _terminal.get()
     if terminal is None:
@@ -138,19 +139,19 @@ def _drawn(items: Iterable[Item], total: int, label: str, terminal: _Terminal) -
                 terminal.draw(line)
                 drawn = now
     finally:
-        # However it ends: what comes next, a traceback perhaps, starts on a line of its own.
+        # After an error, too: then the traceback starts on a new line.
         terminal.is_taken = False
         terminal.end_line()
 
 
 def _report(
-    label: str, done: int, total: int, elapsed: float, most_characters: int | None = None
+    label: str, done: int, total: int, elapsed: float, max_characters: int | None = None
 ) -> str:
-    """How far the work is, in one line; where that must be short, the bar is.
+    """One line on the progress of the work, with a shorter bar if the line is limited.
 
     >>> _report("work", 3, 12, 65.0)
     'work: 3 of 12 [#####---------------] 25%, 1:05 so far, about 3:15 left'
-    >>> _report("work", 3, 12, 65.0, most_characters=60)
+    >>> _report("work", 3, 12, 65.0, max_characters=60)
     'work: 3 of 12 [##--------] 25%, 1:05 so far, about 3:15 left'
     """
     share = min(done / max(total, 1), 1.0)
@@ -158,13 +159,13 @@ def _report(
     start = f"{label}: {done} of {total}"
     end = f"{share:.0%}, {_duration(elapsed)} so far, about {remaining} left"
     width = _BAR_WIDTH
-    if most_characters is not None:
-        width = min(max(most_characters - len(f"{start} [] {end}"), 4), _BAR_WIDTH)
+    if max_characters is not None:
+        width = min(max(max_characters - len(f"{start} [] {end}"), 4), _BAR_WIDTH)
     return f"{start} [{'#' * int(share * width):-<{width}}] {end}"
 
 
 def _duration(seconds: float) -> str:
-    """In minutes and seconds, after hours if there are any.
+    """The time as minutes and seconds, with hours before them from one hour on.
 
     >>> _duration(7.3), _duration(60.0), _duration(7505.0)
     ('0:07', '1:00', '2:05:05')

@@ -1,4 +1,4 @@
-"""Work shared between threads: compiled loops and BLAS run without the interpreter lock."""
+"""Work shared between threads. Compiled loops and BLAS run without the interpreter lock."""
 
 import os
 from collections import deque
@@ -20,13 +20,13 @@ Piece = TypeVar("Piece")
 def in_threads(
     function: Callable[[Item], Iterable[Piece]], items: Sequence[Item], n_jobs: int | None
 ) -> Generator[list[Piece]]:
-    """Lists of the pieces that the function yields for each item, in the items' order.
+    """For each item, in order, the list of the pieces that the function yields for it.
 
-    ``n_jobs`` is understood as joblib does. Each thread has one thread of BLAS to itself: more of
-    them than cores would wait for one another. They see the caller's context variables, so that
-    progress within is shown as it would be in the caller's thread. The threads end with the
-    iteration: nothing is left that a fork could break. Whoever stops iterating, by an exception or
-    Ctrl-C, waits only until each thread has finished the piece it is at.
+    ``n_jobs`` has joblib's meaning. BLAS uses one thread for each of these threads, because more
+    threads than cores would wait for each other. The threads see the caller's context variables,
+    so progress is shown as in the caller's thread. They end with the iteration, so a later fork
+    cannot break them. If the iteration stops early, by an exception or Ctrl-C, each thread still
+    finishes its current piece.
 
     >>> list(in_threads(range, [1, 3], n_jobs=2))
     [[0], [0, 1, 2]]
@@ -46,10 +46,10 @@ def in_threads(
         return pieces
 
     with one_thread_each(), ThreadPoolExecutor(n_threads) as executor:
-        # A copy for each, as a context can be entered by one thread at a time.
+        # One copy for each item, because only one thread at a time can enter a context.
         futures = deque(executor.submit(copy_context().run, pieces_of, item) for item in items)
         try:
-            while futures:  # each is dropped, with its result, when that is passed on
+            while futures:  # a future and its result are dropped once the result is passed on
                 yield futures.popleft().result()
         finally:
             is_stopped.set()
@@ -57,10 +57,10 @@ def in_threads(
 
 
 def share_out(function: Callable[[Item], None], items: Sequence[Item], n_jobs: int | None) -> None:
-    """Call the function on all items, in the calling thread and ``n_jobs - 1`` others.
+    """Call the function on all items, in the calling thread and up to ``n_jobs - 1`` others.
 
-    For compiled functions that take milliseconds: nothing is returned, and the threads, which end
-    with the call, take the items one after another.
+    For compiled functions that take milliseconds. Nothing is returned. Each thread takes the next
+    item when it is free, and all threads end with the call.
 
     >>> numbers = [1, 2, 3]
     >>> share_out(numbers.append, [4, 5], n_jobs=2)
@@ -76,7 +76,7 @@ def share_out(function: Callable[[Item], None], items: Sequence[Item], n_jobs: i
             for item in remaining:
                 function(item)
         except BaseException as failure:
-            deque(remaining, maxlen=0)  # the others need not go on
+            deque(remaining, maxlen=0)  # drop all items left, so the other threads stop
             failures.append(failure)
 
     helpers = [Thread(target=work) for _ in range(n_threads - 1)]
@@ -91,65 +91,69 @@ def share_out(function: Callable[[Item], None], items: Sequence[Item], n_jobs: i
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """While it lasts, BLAS and OpenMP use one thread for each call from the calling thread.
+    """Context in which BLAS and OpenMP use one thread for each call.
 
-    For products so small that sharing one among threads costs more than it saves, and on a busy
-    machine many times more; and for OpenMP, whose threads do not survive a fork. OpenMP's limit is
-    each calling thread's own, that of BLAS the whole process's.
+    There are two uses. Sharing a small product among threads costs more than it saves, on a busy
+    machine many times more. And OpenMP's threads do not survive a fork. OpenMP's limit holds for
+    the calling thread, the limit of BLAS for the whole process.
     """
     thread = get_ident()
-    _blas_limit.ask(thread)
+    _blas_limit.hold(thread)
     try:
         with _controller("openmp").limit(limits=1):
             yield
     finally:
-        _blas_limit.leave(thread)
+        _blas_limit.release(thread)
 
 
 class _BlasLimit:
-    """One thread for BLAS: set by the first who asks for it, taken away by the last who leaves."""
+    """A limit of one thread for BLAS: the first holder sets it, the last one removes it."""
 
     def __init__(self) -> None:
-        # Reentrant: the garbage collector may close somebody's generator at any moment.
+        # Reentrant, because the garbage collector may close a generator that holds the limit at
+        # any moment.
         self._lock = RLock()
         self._holders: list[int] = []
         self._limiter: Any = None
 
-    def ask(self, thread: int) -> None:
-        """Set the limit, unless it is set."""
+    def hold(self, thread: int) -> None:
+        """Add the thread to the holders; the first one sets the limit."""
         with self._lock:
             if not self._holders:
                 self._limiter = _controller("blas").limit(limits=1)
-                self._let_others_change_it()
+                self._let_any_thread_change_it()
             self._holders.append(thread)
 
-    def leave(self, thread: int) -> None:
-        """Take the limit away, unless others still want it."""
+    def release(self, thread: int) -> None:
+        """Remove the thread from the holders; the last one removes the limit."""
         with self._lock:
             self._holders.remove(thread)
             if not self._holders:
                 self._limiter.restore_original_limits()
-                self._let_others_change_it()
+                self._let_any_thread_change_it()
 
-    def _let_others_change_it(self) -> None:
-        """Leave a limit: threadpoolctl heeds the thread that set one alone, until it has."""
+    def _let_any_thread_change_it(self) -> None:
+        """Enter and leave an empty limit, so that threadpoolctl accepts changes by other threads.
+
+        Until then it accepts them only from the thread that set the limit.
+        """
         with _controller("blas").limit(limits=None):
             pass
 
-    def renew(self) -> None:
-        """In a forked process: of all threads, only the one that forked is left to leave."""
+    def renew_after_fork(self) -> None:
+        """Release the limit for all threads but this one: only this one exists after a fork."""
         self._lock = RLock()
         for thread in {*self._holders} - {get_ident()}:
             while thread in self._holders:
-                self.leave(thread)
+                self.release(thread)
 
 
 _blas_limit = _BlasLimit()
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_blas_limit.renew)
+    os.register_at_fork(after_in_child=_blas_limit.renew_after_fork)
 
 
 @cache
 def _controller(user_api: str) -> ThreadpoolController:
-    """Looking for the libraries takes a while, so it is done once."""
+    """Controller of the loaded libraries of this kind; cached, because the search is slow."""
     return ThreadpoolController().select(user_api=user_api)

@@ -1,4 +1,4 @@
-"""Preferences -> RankProblem -> kernel expansion: learning to rank, eq. (9)."""
+"""Training the ranker, eq. (9): from preferences to a kernel expansion."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
@@ -34,21 +34,24 @@ from rankad.solvers import (
 )
 from rankad.statistics.neighbors import distinct_rows
 
-#: Up to so many points a product with the kernel matrix is worth no second thread.
+#: Up to this many points, products with the kernel matrix are too small for a second thread.
 _FEW_POINTS = 2_000
 
-#: How much of the spread of the scores pruning may change any of them.
+#: Tolerance of pruning, in standard deviations of the training scores.
 _PRUNING_TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
 class RankProblem:
-    """The problem to solve for given preferences: its loss, and how tightly to solve it.
+    """The problem to solve for given preferences: its loss and the solver's tolerance.
 
-    ``anchor`` is the weight of the point at infinity, in units of all other pairs together, and
-    ``anchor_margin`` how far above it the data are to lie, in units of the step between levels.
-    With ``anchor=0``, the paper, coefficients sum to zero and the kernel can be centered, which
-    keeps its digits at a wide sigma; with an anchor, the far field continues it.
+    ``anchor`` is the weight of all pairs with the point at infinity, in units of the weight of all
+    other pairs. ``anchor_margin`` is how far the training points should score above that point, in
+    units of the step between levels.
+
+    ``anchor=0`` is the paper's problem. There the coefficients sum to zero, so the kernel can be
+    centered, which keeps its digits at a wide sigma. With an anchor the kernel is not centered, and
+    a far field continues the kernel sum.
     """
 
     anchor: float = 1.0
@@ -59,15 +62,18 @@ class RankProblem:
 
     @property
     def centered(self) -> bool:
-        """Whether kernels are taken less 1."""
+        """Whether 1 is subtracted from every kernel value."""
         return self.anchor == 0
 
     def gram(self, distances: FloatArray, sigma: float, *, overwrite: bool = False) -> FloatArray:
-        """Kernel matrix, centered where that changes nothing; perhaps in the distances' place."""
+        """Kernel matrix of distances, centered if ``centered``.
+
+        With ``overwrite``, the matrix takes the memory of the distances.
+        """
         return gaussian_gram(distances, sigma, centered=self.centered, overwrite=overwrite)
 
     def far_field(self, weights: FloatArray) -> FarField | None:
-        """What continues a kernel sum with these weights beyond the reach of its centers."""
+        """Far field of a kernel sum with these weights; None without an anchor."""
         return None if self.centered else FarField.below(weights)
 
     def loss_of(self, preferences: Preferences) -> Loss:
@@ -81,14 +87,14 @@ class RankProblem:
         C: float,
         start: FloatArray | None = None,
     ) -> Solution:
-        """Coefficients that minimize ``1/2 |w|^2 + C loss``."""
+        """Solution whose coefficients minimize ``1/2 |w|^2 + C loss``."""
         loss = self.loss_of(preferences)
         return minimize(loss, gram, C, start=start, tol=self.tol, max_iter=self.max_iter)
 
     def solved_along(
         self, preferences: Preferences, gram: FloatArray, Cs: Iterable[float]
     ) -> Iterator[Solution]:
-        """The same for one C after the other, each from the last one's solution; not sparse."""
+        """Solution for each C, started from the solution for the C before; none is made sparse."""
         loss = self.loss_of(preferences)
         return minimize_along(loss, gram, Cs, tol=self.tol, max_iter=self.max_iter)
 
@@ -99,14 +105,14 @@ class RankProblem:
         C: float,
         start: FloatArray | None = None,
     ) -> Solution:
-        """Coordinates w of the features that minimize ``1/2 |w|^2 + C loss``."""
+        """Solution whose coefficients w minimize ``1/2 |w|^2 + C loss(features w)``."""
         loss = self.loss_of(preferences)
         return minimize_linear(loss, features, C, start=start, tol=self.tol, max_iter=self.max_iter)
 
 
 @dataclass(frozen=True)
 class Ranker:
-    """A trained ranker: the scoring function and how the solver reached it."""
+    """A trained ranker: the scoring function, and the solution with the solver's status."""
 
     expansion: KernelExpansion
     solution: Solution
@@ -121,10 +127,10 @@ def fit_ranker(
     problem: RankProblem | None = None,
     centers: FloatArray | None = None,
 ) -> Ranker:
-    """Learn g that ranks preferred points above the others: kernel RankProblem, eq. (9).
+    """Learn a scoring function g that ranks preferred points above the others, eq. (9).
 
-    The kernels are centered at the points themselves, those in no active pair dropping out, or, at
-    a cost linear in the number of points, at the given ``centers``.
+    Without ``centers``, every point is a center, and points in no active pair drop out. With
+    ``centers``, the cost is linear in the number of points.
 
     >>> import numpy as np
     >>> from rankad.preferences import level_preferences
@@ -142,9 +148,9 @@ def fit_ranker(
     solution = ranker.solution
     if solution.status is not Status.CONVERGED:
         warn_user(
-            f"The ranker's solver stopped early after {solution.n_iter} iterations: "
-            f"{solution.status.value}. Its scores may be off by up to "
-            f"{solution.error_bound:.2g} (C={C:.4g}, sigma={sigma:.4g}).",
+            f"The ranker's solver stopped early after {solution.n_iter} iterations at "
+            f"C={C:.4g}, sigma={sigma:.4g}: {solution.status.value}. Scores may be wrong by up to "
+            f"{solution.error_bound:.2g}.",
             ConvergenceWarning,
         )
     return ranker
@@ -154,7 +160,7 @@ def _fit_on_points(
     points: FloatArray, preferences: Preferences, *, C: float, sigma: float, problem: RankProblem
 ) -> Ranker:
     gram = problem.gram(distances_between(points, points), sigma, overwrite=True)
-    # Threads beside other busy processes wait for one another longer than a small product takes.
+    # On a busy machine, threads wait for each other for longer than a small product takes.
     with one_thread_each() if len(points) <= _FEW_POINTS else nullcontext():
         solution = problem.solved(preferences, gram, C)
     is_support = solution.coefficients != 0.0
@@ -195,13 +201,17 @@ def _fit_on_centers(
 def pruned(
     ranker: Ranker, problem: RankProblem, points: FloatArray
 ) -> tuple[KernelExpansion, float]:
-    """The ranker's function with fewer centers, where its kernels are so wide that they overlap.
+    """The ranker's function with fewer centers, and a bound on the change of its kernel sum.
 
-    Returned with a bound on how much the kernel sum changed at any point: at most 2% of the
-    standard deviation of the training scores. Where half of the centers do not suffice for that, or
-    do not reach all the others and the training ``points``, beyond which the far field would begin
-    too early, the expansion stays as it is. So it does without an anchor: there it may rest on
-    differences of nearly equal kernels, of which a plain sum keeps too few digits.
+    Wide kernels overlap, so fewer centers can express nearly the same function. The bound holds at
+    any point. It is at most 2% of the standard deviation of the training scores, and 0 if the
+    expansion is returned unchanged. It is returned unchanged in these cases:
+
+    - More than half of the centers are needed.
+    - A center or a training point within reach of the expansion would be out of reach of the fewer
+      centers. There the far field would begin too early.
+    - There is no anchor. Then the function may be a difference of nearly equal kernels, and a sum
+      that is not centered keeps too few digits.
     """
     expansion = ranker.expansion
     n_max = expansion.n_centers // 2
@@ -218,7 +228,7 @@ def pruned(
     to_picked = distances[:, found.picked].min(axis=1) / expansion.sigma
     if to_picked.max() > expansion.far_field.radius / 2.0:
         return expansion, 0.0
-    if _leaves_behind(points, expansion, found.picked, expansion.far_field.radius):
+    if _has_unreached_points(points, expansion, found.picked, expansion.far_field.radius):
         return expansion, 0.0
     fewer = KernelExpansion(
         centers=expansion.centers[found.picked],
@@ -229,10 +239,10 @@ def pruned(
     return fewer, found.error_bound
 
 
-def _leaves_behind(
+def _has_unreached_points(
     points: FloatArray, expansion: KernelExpansion, picked: IntArray, radius: float
 ) -> bool:
-    """Whether points within reach of the centers are beyond that of the picked ones."""
+    """Whether any point within reach of the centers is out of reach of the picked centers."""
     reach = radius * expansion.sigma
     is_beyond = center_distances(points, expansion.centers[picked]) > reach
     return bool((center_distances(points[is_beyond], expansion.centers) <= reach).any())

@@ -1,4 +1,4 @@
-"""A server on this machine, an empty cache, and the real rows where they are available."""
+"""A server on this machine, an empty cache, and the real sets if they are available."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ DATA_FOLDER = os.environ.get("RANKAD_DATA")
 
 @dataclass
 class FileServer:
-    """Files under 127.0.0.1; it may ignore ranges, or break off some of its answers."""
+    """Server of files at 127.0.0.1 that can ignore ranges or break off some of its answers."""
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
@@ -86,7 +86,7 @@ def cache(tmp_path, monkeypatch):
     """An empty cache folder, no data folder, no proxy, and no waiting between attempts."""
     monkeypatch.delenv("RANKAD_DATA", raising=False)
     monkeypatch.setenv("RANKAD_CACHE", str(tmp_path / "cache"))
-    # urlopen keeps the proxies of its first call, so the environment would come too late.
+    # urlopen keeps the proxies of its first call, so a change of the environment has no effect.
     monkeypatch.setattr("urllib.request._opener", build_opener(ProxyHandler({})))
     monkeypatch.setattr("rankad.datasets.download.time.sleep", lambda seconds: None)
     return tmp_path / "cache"
@@ -94,7 +94,7 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refused_url():
-    """An address on this machine where nobody listens."""
+    """An address on this machine at which no server listens."""
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as closed:
         port = closed.server_port
     return f"http://127.0.0.1:{port}"
@@ -102,5 +102,5 @@ def refused_url():
 
 @pytest.fixture
 def real_set():
-    """Loads a set from the data folder that the user named when the tests began."""
+    """Function that loads a set from the folder that RANKAD_DATA names."""
     return lambda name: load(name, folder=Path(DATA_FOLDER), download=False)

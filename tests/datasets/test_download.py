@@ -1,4 +1,4 @@
-"""Downloads, from a server on this machine."""
+"""Downloads from a server on this machine."""
 
 import hashlib
 import logging
@@ -9,7 +9,7 @@ import pytest
 from rankad.datasets import DownloadError
 from rankad.datasets.download import Patience, RemoteFile, download
 
-CONTENT = bytes(range(256)) * 1200  # 300 kB, five blocks
+CONTENT = bytes(range(256)) * 1200  # 300 kB, five chunks
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 
 
@@ -96,17 +96,17 @@ def test_an_earlier_part_is_used_where_it_can_be(server, remote, target, part, r
 
 FAILURES = {
     # What the server does, what we expect, the message, and the length of the part that stays.
-    "not found": ({"files": {}}, {}, "could not be downloaded in 1 attempts: .*404", None),
-    "forbidden": ({"status": 403}, {}, "in 1 attempts: .*403", None),
-    "server error": ({"status": 503}, {}, "in 4 attempts: .*503", None),
+    "not found": ({"files": {}}, {}, r"downloaded \(attempt 1 of 4\): .*404", None),
+    "forbidden": ({"status": 403}, {}, r"\(attempt 1 of 4\): .*403", None),
+    "server error": ({"status": 503}, {}, r"\(attempt 4 of 4\): .*503", None),
     "always cut": (
         {"n_answers_to_cut": 99, "n_bytes_before_cut": 10},
         {},
-        "in 4 attempts: the connection broke off after 10 of 307170 bytes",
+        r"\(attempt 4 of 4\): the connection broke off after 10 of 307170 bytes",
         40,
     ),
     "checksum": ({}, {"sha256": "0" * 64}, f"has SHA-256 {SHA256}, not 000", None),
-    "size": ({}, {"size": 12}, "has 307200 bytes, not 12; it was thrown away", None),
+    "size": ({}, {"size": 12}, "has 307200 bytes, not 12. It was deleted", None),
 }
 
 
@@ -125,14 +125,14 @@ def test_a_failure_is_clear_and_leaves_no_half_file(
 
 
 def test_nobody_listening_is_a_clear_failure(refused_url, target):
-    with pytest.raises(DownloadError, match=r"in 2 attempts: .*refused"):
+    with pytest.raises(DownloadError, match=r"\(attempt 2 of 2\): .*refused"):
         download(RemoteFile(f"{refused_url}/file"), target, Patience(n_attempts=2))
     assert not list(target.parent.iterdir())
 
 
 def test_a_silent_server_is_not_waited_for(server, remote, target, monkeypatch):
     monkeypatch.setattr(server, "answer", lambda request: request.rfile.read(1))
-    with pytest.raises(DownloadError, match=r"in 1 attempts: .*timed out"):
+    with pytest.raises(DownloadError, match=r"\(attempt 1 of 1\): .*timed out"):
         download(remote, target, Patience(n_attempts=1, timeout_s=0.1))
 
 
@@ -165,7 +165,7 @@ def test_slow_downloads_and_new_attempts_are_reported(server, remote, target, ca
     server.n_answers_to_cut = 1
     with caplog.at_level(logging.INFO, logger="rankad"):
         download(remote, target)
-    assert "broke off after 100000 of 307200 bytes; trying again" in caplog.text
+    assert "broke off after 100000 of 307200 bytes. Trying again" in caplog.text
     assert "in chunks of 64 kB: 1 of 4" in caplog.text
 
 

@@ -53,7 +53,7 @@ def with_a_flipped_byte(path):
 
 
 def encrypted(path):
-    """A flag of one bit, in the archive's directory, says so."""
+    """One bit in the directory of the archive is the flag for it."""
     saved(path, X=ROWS.X, y=ROWS.y)
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\x01\x02") + 8] |= 1
@@ -89,4 +89,4 @@ def test_a_bad_file_is_named_with_what_to_do(tmp_path, make):
         read_rows(path)
     message = str(caught.value)
     assert f"The data file {path} is not usable" in message
-    assert "Replace it by a good copy, or delete it" in message
+    assert "Replace it with a good copy, or delete it" in message

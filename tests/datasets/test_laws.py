@@ -140,7 +140,7 @@ DENSITIES = {
 
 
 def quadrature(n_features):
-    """Nodes and weights for all of space: equal steps in ``arcsinh x``, none of them at 0."""
+    """Nodes and weights for the whole space: equal steps in ``arcsinh x``, without 0."""
     steps = np.linspace(-10, 10, 800)
     axes = np.meshgrid(*[np.sinh(steps)] * n_features)
     widths = np.meshgrid(*[np.cosh(steps) * (steps[1] - steps[0])] * n_features)
@@ -194,7 +194,7 @@ def test_the_density_integrates_to_one(name):
 def test_the_mean_log_density_of_a_sample_is_the_negative_entropy(name):
     law = CATALOG[name]
     nodes, weights = quadrature(law.n_features)
-    log_density = np.maximum(law.log_density(nodes), -700)  # where it counts for nothing
+    log_density = np.maximum(law.log_density(nodes), -700)  # below that, the mass is negligible
     negative_entropy = (np.exp(log_density) * log_density) @ weights
     values = law.log_density(law.sample(20_000, random_state=0))
     assert abs(values.mean() - negative_entropy) < 5 * values.std() / np.sqrt(20_000) + 1e-3
@@ -202,7 +202,10 @@ def test_the_mean_log_density_of_a_sample_is_the_negative_entropy(name):
 
 @every_law
 def test_samples_follow_the_density(name):
-    """By parts, ``E[x_j d log p / d x_j] = -1`` for each column: it fails at any other width."""
+    """Integration by parts gives ``E[x_j d log p / d x_j] = -1`` for each column.
+
+    A density of another width fails this test.
+    """
     law, n = CATALOG[name], 10_000
     rows = law.sample(n, random_state=0)
     for j, step in enumerate(1e-5 * np.eye(law.n_features)):
@@ -212,7 +215,7 @@ def test_samples_follow_the_density(name):
 
 @pytest.mark.parametrize("name", ["banana 3", "sheet 10"])
 def test_a_curved_law_has_mass_one(name):
-    """``E_p[q / p] = 1`` where ``q``, another law about the same surface, is a bit narrower."""
+    """``E_p[q / p] = 1`` for a law ``q`` near the same surface that is a little narrower."""
     law, n = CATALOG[name], 10_000
     rows = law.sample(n, random_state=0)
     base, further = np.hsplit(rows, [law.base.n_features])
@@ -332,5 +335,5 @@ def test_anomalies_refuse_what_they_cannot_make(arguments, message):
 def test_laws_come_in_groups():
     assert datasets.laws() == SMOOTH_LAWS
     assert len(datasets.laws("further")) == 13
-    with pytest.raises(ValueError, match="group must be one of smooth, further, last"):
+    with pytest.raises(ValueError, match="group='large' must be one of 'smooth', 'further'"):
         datasets.laws("large")

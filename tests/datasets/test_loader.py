@@ -1,4 +1,4 @@
-"""The whole way of a set: folders, download from a local server, checks, and the cache."""
+"""Loading a set: folders, download from a local server, checks, and the cache."""
 
 import dataclasses
 import logging
@@ -50,7 +50,7 @@ def toy(monkeypatch):
 
 @pytest.fixture
 def fetched_toy(toy, monkeypatch):
-    """The same set, had from one of scikit-learn's fetchers."""
+    """The same set from one of scikit-learn's fetchers."""
     source = SklearnFetch("fetch_covtype", {}, Classes(("0",), ("1",)))
     monkeypatch.setitem(REAL_SETS, "toy", dataclasses.replace(toy, source=source))
 
@@ -95,7 +95,7 @@ def test_a_file_is_found_in_each_folder_and_one_level_below(
 
 
 def test_the_argument_goes_before_the_variable_and_the_cache(toy, tmp_path, monkeypatch, cache):
-    """Only the first folder holds a good file, so any other order fails."""
+    """Only the first folder has a good file, so any other order fails."""
     for folder in (tmp_path / "data", cache):
         folder.mkdir()
         (folder / "toy.npz").write_bytes(b"bad")
@@ -120,15 +120,15 @@ def test_a_missing_file_without_download_says_where_to_put_it(toy, cache):
         load("toy", download=False)
     message = str(caught.value)
     assert f"No toy.npz in {cache}" in message
-    assert f"put it by hand as {cache / 'toy.npz'}" in message
+    assert f"save it as {cache / 'toy.npz'}" in message
     assert "set RANKAD_DATA" in message
     assert not cache.exists()
 
 
 BAD_ROWS = {
-    "shape (3, 2), this has (2, 2)": LabeledRows(TOY.X[:2], TOY.y[:2]),
-    "1 anomalies, this has 0": LabeledRows(TOY.X, np.zeros(3, np.int8)),
-    "the rows of toy have digest": LabeledRows(TOY.X + 0.001, TOY.y),
+    "shape (2, 2), but those of toy have (3, 2)": LabeledRows(TOY.X[:2], TOY.y[:2]),
+    "0 anomalies, but toy has 1": LabeledRows(TOY.X, np.zeros(3, np.int8)),
+    "the rows have digest": LabeledRows(TOY.X + 0.001, TOY.y),
 }
 
 
@@ -145,7 +145,7 @@ def test_a_download_is_kept_and_not_repeated(toy, server, cache, caplog):
     server.files = TOY_TEXTS
     with caplog.at_level(logging.INFO, logger="rankad"):
         assert_is_toy(load("toy", uci_url=server.url))
-    assert f"toy: kept in {cache}" in caplog.text
+    assert f"toy: saved in {cache}" in caplog.text
     assert files_in(cache) == ["downloads/a.data", "downloads/b.data", "toy.npz"]
     server.files = {}
     assert_is_toy(load("toy", uci_url=server.url))
@@ -190,7 +190,7 @@ def test_offline_the_message_says_what_to_do(toy, refused_url, cache):
     ("content", "message"),
     [
         (b"<html>\n", "line 1 has 1 fields"),
-        (b"1,2,n\n", r"this has \(2, 2\)"),
+        (b"1,2,n\n", r"the rows have shape \(2, 2\)"),
         (b"1,2,n\n1,2,x\n", "digest"),
     ],
     ids=["web page", "too few rows", "other rows"],
@@ -206,7 +206,7 @@ def test_wrong_contents_put_by_hand_are_named_and_left_to_the_user(toy, server, 
     server.files = TOY_TEXTS
     (cache / "downloads").mkdir(parents=True)
     (cache / "downloads" / "a.data").write_bytes(b"1,2,n\n")
-    with pytest.raises(DownloadError, match=r"Delete what was found in .*a\.data, or replace it"):
+    with pytest.raises(DownloadError, match=r"Delete or replace .*a\.data"):
         load("toy", uci_url=server.url)
     assert files_in(cache) == ["downloads/a.data"]
 
@@ -252,7 +252,7 @@ def test_what_scikit_learn_raises_becomes_one_clear_error(fetched_toy, cache, mo
     message = str(caught.value)
     assert "could not be downloaded from sklearn.datasets.fetch_covtype()" in message
     assert (str(failure) or type(failure).__name__) in message
-    assert f"put it by hand as {cache / 'toy.npz'}" in message
+    assert f"save it as {cache / 'toy.npz'}" in message
     assert files_in(cache) == []
 
 
@@ -261,13 +261,13 @@ FETCHED_SETS = [name for name, entry in REAL_SETS.items() if isinstance(entry.so
 
 @pytest.mark.parametrize("name", FETCHED_SETS)
 def test_the_true_fetchers_fail_clearly_offline(name, cache, tmp_path, monkeypatch, refused_url):
-    """Behind a proxy that refuses every connection, nothing is reached but this machine."""
+    """A proxy refuses every connection, so only this machine is reached."""
     proxy = ProxyHandler({"http": refused_url, "https": refused_url})
     monkeypatch.setattr("urllib.request._opener", build_opener(proxy))
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "scikit-learn"))
     with pytest.raises(DownloadError, match=f"{REAL_SETS[name].source.fetcher}.*refused") as caught:
         load(name)
-    assert f"put it by hand as {cache / name}.npz" in str(caught.value)
+    assert f"save it as {cache / name}.npz" in str(caught.value)
     assert files_in(cache) == files_in(tmp_path / "scikit-learn") == []
 
 
@@ -294,5 +294,5 @@ def test_a_namesake_does_not_hide_the_set(toy, tmp_path):
 
 
 def test_a_name_that_is_no_name_is_unknown():
-    with pytest.raises(UnknownDatasetError, match="No data set is called"):
+    with pytest.raises(UnknownDatasetError, match="No data set has the name"):
         load([])

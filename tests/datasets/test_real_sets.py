@@ -1,4 +1,4 @@
-"""The real sets: as they lie in the data folder, and back through their original formats."""
+"""The real sets, as they are in the data folder and through their original formats."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_each_set_loads_with_its_story(name, real_set):
 
 
 def class_labels(name, y):
-    """Classes that give these labels, taking turns, and one that is to be dropped at the end."""
+    """Classes with these labels, in turn, and at the end a class that must be dropped."""
     classes = REAL_SETS[name].source.classes
     nominal, anomalous = np.array(classes.nominal), np.array(classes.anomalous or ("back.",))
     turn = np.arange(len(y))
@@ -38,7 +38,7 @@ def class_labels(name, y):
 
 
 def original_rows(name, data):
-    """The rows with a last one, of the class to be dropped, where there is such a class."""
+    """The rows, and a last row of the class that must be dropped, if there is such a class."""
     return np.concatenate([data.X, data.X[:1]]) if name in OTHER_CLASS else data.X
 
 
@@ -76,7 +76,7 @@ def test_a_set_comes_back_through_scikit_learns_fetcher(name, real_set, monkeypa
     data = real_set(name)
     labels, X = class_labels(name, data.y), original_rows(name, data)
     if REAL_SETS[name].source.fetcher == "fetch_kddcup99":
-        # Another library's logarithm: it differs in the last bits, and the digest must not.
+        # The logarithm of another library differs in the last bits. The digest must not differ.
         X = np.log(np.round(np.exp(X) - 0.1) + 0.1)
         assert not np.array_equal(X, data.X)
         labels = labels.astype(bytes)

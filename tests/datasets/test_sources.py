@@ -1,4 +1,4 @@
-"""Original formats, made up in small, become rows and labels."""
+"""Small files in the original formats become rows and labels."""
 
 import numpy as np
 import pytest

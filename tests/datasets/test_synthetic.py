@@ -46,16 +46,16 @@ def test_mulcross_is_white_to_the_last_digits(n_features):
 
 
 def test_mulcross_before_whitening_follows_the_recipe():
-    """Whitening is affine: it keeps Mahalanobis distances under the covariance of the good rows."""
+    """Whitening is affine, so it keeps Mahalanobis distances under the nominal covariance."""
     data = mulcross(100_000, random_state=0)
     assert data.y.sum() == 10_000
-    good, bad = data.nominal, data.anomalies
-    unwhiten = np.linalg.inv(np.linalg.cholesky(np.cov(good.T)))
-    bad = (bad - good.mean(axis=0)) @ unwhiten.T
+    nominal, anomalies = data.nominal, data.anomalies
+    unwhiten = np.linalg.inv(np.linalg.cholesky(np.cov(nominal.T)))
+    anomalies = (anomalies - nominal.mean(axis=0)) @ unwhiten.T
     radius = 2 * np.sqrt(chi2.ppf(0.999, 4))
-    assert_allclose(np.linalg.norm(bad, axis=1).mean(), radius, rtol=0.02)
-    in_first = np.linalg.norm(bad - bad[0], axis=1) < radius / 2
-    clusters = bad[in_first], bad[~in_first]
+    assert_allclose(np.linalg.norm(anomalies, axis=1).mean(), radius, rtol=0.02)
+    in_first = np.linalg.norm(anomalies - anomalies[0], axis=1) < radius / 2
+    clusters = anomalies[in_first], anomalies[~in_first]
     assert [len(cluster) for cluster in clusters] == [5000, 5000]
     # Corners that differ in two of four coordinates are orthogonal.
     first, second = (cluster.mean(axis=0) for cluster in clusters)
@@ -84,7 +84,7 @@ def test_any_two_corners_differ_in_two_coordinates_or_more():
         ({"contamination": -0.1}, r"contamination=-0.1 must lie in \[0, 1\)"),
         ({"n_clusters": 9}, "n_clusters=9 must lie between 1 and 8"),
         ({"n_clusters": 0}, "n_clusters=0 must lie between 1 and 8"),
-        ({"n": 4}, "n=4 rows of 4 columns cannot be whitened; ask for at least 5"),
+        ({"n": 4}, "n=4 rows of 4 columns cannot be whitened. Set n to at least 5"),
     ],
 )
 def test_mulcross_refuses_what_it_cannot_make(arguments, message):

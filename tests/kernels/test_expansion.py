@@ -152,7 +152,7 @@ def test_without_a_far_field_no_center_is_out_of_reach_before_its_kernel_underfl
 
 
 def test_threads_change_no_bit(expansion, rng, monkeypatch):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 1000)
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 1000)
     points = rng.normal(size=(1001, 3))
     alone = expansion(points, n_jobs=1)
     for n_jobs in (2, 3, -1):

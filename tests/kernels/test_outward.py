@@ -17,7 +17,7 @@ DTYPES = ["float64", "float32"]
 
 @pytest.fixture
 def expansion(rng):
-    """Of weights of both signs, with a far field, and an outward step."""
+    """Weights of both signs, a far field and an outward step."""
     weights = rng.normal(0.3, size=43)
     return KernelExpansion(
         rng.normal(size=(43, 3)), weights, 0.8, far_field=FarField.below(weights), outward=0.7
@@ -26,12 +26,12 @@ def expansion(rng):
 
 @pytest.fixture
 def points(rng):
-    """Within the radius of some center, at the brink, and beyond; an odd number."""
+    """An odd number of points: within the radius of a center, about at the radius, and beyond."""
     return np.repeat([0.7, 1.5, 4.0], [101, 100, 100])[:, None] * rng.normal(size=(301, 3))
 
 
 def many_centers(rng, **parameters):
-    """Most of them out of reach of any point."""
+    """An expansion in which most centers are out of reach of any point."""
     centers, weights = rng.uniform(0, 100, size=(3001, 2)), rng.normal(0.3, size=3001)
     far_field = FarField.below(weights)
     return KernelExpansion(centers, weights, 1.0, far_field=far_field, **parameters)
@@ -54,7 +54,7 @@ def test_scores_match_the_obvious_sums(n_centers, n_features, dtype, rng):
 @pytest.mark.parametrize("outward", [0.01, 1.0, 5.0])
 @pytest.mark.parametrize("n_features", [1, 3, 8])
 def test_of_positive_sums_every_digit_is_right(n_features, outward, rng):
-    """Where weights are positive nothing cancels: neither small scores nor long steps lose any."""
+    """With positive weights nothing cancels, so small scores and long steps keep all digits."""
     centers, weights = rng.normal(size=(50, n_features)), rng.uniform(0.1, 1.0, size=50)
     points = 3.0 * rng.normal(size=(60, n_features))
     g = KernelExpansion(centers, weights, 1.0, outward=outward)
@@ -90,7 +90,7 @@ def test_columns_can_be_shifted_and_scaled(expansion, points, rng):
 
 
 def test_far_from_the_origin_nothing_cancels(rng):
-    """Of integers whose scale is exactly 1, every difference is exact; a mean would not be."""
+    """Differences of integers are exact at a scale of exactly 1, but a mean would not be."""
     sigma = unit_factor(1.0)
     centers, points = rng.integers(-3, 4, size=(2, 50, 2)).astype(float)
     near, far = (
@@ -132,7 +132,7 @@ def test_without_a_far_field_narrow_kernels_are_summed_rightly(rng):
 def test_a_row_scores_the_same_however_it_is_scored(
     expansion, dtype, is_skipping, rng, monkeypatch
 ):
-    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_PART", 20_000)
+    monkeypatch.setattr("rankad.kernels.expansion._OPERATIONS_PER_CHUNK", 20_000)
     scorer = (many_centers(rng, outward=0.7) if is_skipping else expansion).astype(dtype)
     scale = 60.0 if is_skipping else 1.0
     points = scale * np.repeat(rng.normal(size=(67, scorer.n_features)), 3, axis=0)
@@ -196,7 +196,7 @@ def test_to_first_order_a_step_moves_the_point_outward(rng):
         moved = g(points + 0.5 * outward * shifts)
         change = np.abs(moved - g(points)).max()
         gaps.append(np.abs(replace(g, outward=outward)(points) - moved).max() / change)
-    # What is left is of second order: a tenth of the step, a tenth of the relative gap.
+    # The gap is of second order: a tenth of the step gives a tenth of the relative gap.
     assert_allclose(gaps[1:], np.array(gaps[:-1]) / 10.0, rtol=0.2)
     assert gaps[-1] < 1e-3
 
@@ -211,7 +211,7 @@ def test_beside_a_center_the_step_is_the_difference(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("outward", [5e-324, 1e-60, 1.0, 1e60, 1.7e308])
 def test_no_step_overflows(dtype, outward):
-    """Terms that cancel, or are next to nothing: the sum is tiny, the mean shift as long as any."""
+    """Terms that cancel or are nearly 0, so that the sum is tiny and the mean shift is huge."""
     epsilon = float(np.finfo(dtype).eps)
     points = np.concatenate([np.linspace(-30.0, 30.0, 701), [0.0, 1e300, -np.inf]])[:, None]
     for weights in ([1.0, epsilon - 1.0], [1.0, -0.5], [5e-324, 0.0], [1e-40, -1e-41]):
@@ -223,7 +223,7 @@ def test_no_step_overflows(dtype, outward):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_where_the_mean_shift_is_infinite_nothing_is_left(dtype):
-    """Of two terms that cancel the steps add up, over a third that is all of the sum."""
+    """Two terms cancel, but their steps add up. A third term is the whole sum."""
     third = {"float64": 1e-200, "float32": 1e-30}[dtype]
     centers, weights = np.array([[-2.0], [0.0], [2.0]]), np.array([1.0, third, -1.0])
     g = KernelExpansion(centers, weights, 1.0, outward=1.0).astype(dtype)

@@ -4,13 +4,12 @@ from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankad.kernels.simd import (
-    dead_exponent,
     difference,
     lanes_in,
     lanes_of,
     larger,
-    least_of,
     loaded,
+    minimum_of,
     multiply_add,
     power_constants,
     power_parts,
@@ -20,6 +19,7 @@ from rankad.kernels.simd import (
     store,
     sum_of,
     where_at_most,
+    zero_exponent,
 )
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -37,7 +37,7 @@ def powers(exponents, constants, power, fraction):
 def combined(a, b, out):
     x, y = loaded(a, 0), loaded(b, 0)
     store(out, 0, multiply_add(difference(x, y), larger(x, y), smaller(x, splat(b[0]))))
-    return sum_of(x), least_of(x)
+    return sum_of(x), minimum_of(x)
 
 
 @njit
@@ -52,22 +52,22 @@ def chosen(a, b, limit, out):
 
 @DTYPES
 def test_powers_are_exact_to_rounding(dtype):
-    dead = dead_exponent(dtype)
+    largest = zero_exponent(dtype)
     exponents = np.concatenate(
-        [np.linspace(0.0, dead - 2, 9984), np.geomspace(1e-30, 1.0, 128)]
+        [np.linspace(0.0, largest - 2, 9984), np.geomspace(1e-30, 1.0, 128)]
     ).astype(dtype)
     power, fraction = np.empty_like(exponents), np.empty_like(exponents)
     powers(exponents, power_constants(dtype), power, fraction)
     exact = exponents.astype(np.longdouble)
     eps = np.finfo(dtype).eps
     assert_allclose(power * fraction + power, np.exp2(-exact), rtol=2 * eps)
-    # Less 1, too, where they are nearly 1.
+    # Powers that are nearly 1 are exact even after 1 is subtracted.
     assert_allclose(power * fraction + (power - 1), np.expm1(-np.log(2.0) * exact), rtol=4 * eps)
 
 
 @DTYPES
-def test_the_dead_exponent_gives_zero(dtype):
-    exponents = np.full(lanes_of(dtype), dead_exponent(dtype), dtype)
+def test_the_largest_exponent_gives_zero(dtype):
+    exponents = np.full(lanes_of(dtype), zero_exponent(dtype), dtype)
     power, fraction = np.empty_like(exponents), np.empty_like(exponents)
     powers(exponents, power_constants(dtype), power, fraction)
     assert_array_equal(power, 0.0)
@@ -78,10 +78,10 @@ def test_the_dead_exponent_gives_zero(dtype):
 def test_vectors_compute_lane_by_lane(dtype, rng):
     a, b = (rng.normal(size=lanes_of(dtype)).astype(dtype) for _ in range(2))
     out = np.empty_like(a)
-    total, least = combined(a, b, out)
+    total, minimum = combined(a, b, out)
     assert_allclose(out, (a - b) * np.maximum(a, b) + np.minimum(a, b[0]), rtol=1e-5, atol=1e-6)
     assert_allclose(total, a.sum(), rtol=1e-4)
-    assert least == a.min()
+    assert minimum == a.min()
     lowered(a, a.dtype.type(1.0), out)
     assert_array_equal(out, a - 1)
     lowered(a, None, out)

@@ -25,7 +25,7 @@ def preferences_of(kind, rng):
 def test_the_projected_hessian_is_the_hessian_between_features(
     kind, loss, anchor, features, rng, monkeypatch
 ):
-    monkeypatch.setattr("rankad.solvers.projection._BATCH", 7)
+    monkeypatch.setattr("rankad.solvers.projection._CHUNK_ROWS", 7)
     monkeypatch.setattr("rankad.solvers.pairwise.MANY_BLOCKS", 10**9)
     local = LOSSES[loss](preferences_of(kind, rng), anchor).at(rng.normal(size=150))
     expected = features.T @ local.hessian_product(features)

@@ -16,7 +16,7 @@ from rankad.solvers import (
     minimize,
     minimize_along,
 )
-from rankad.solvers.line_search import least_along
+from rankad.solvers.line_search import minimum_along
 from rankad.statistics import MeanNeighborDistance
 
 ANCHORS = pytest.mark.parametrize("anchor", [0.0, 1.0], ids=["paper", "anchored"])
@@ -48,7 +48,7 @@ def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
     loss, gram, _ = problem(rng, 150, anchor)
     direct = minimize(loss, gram, 0.1)
     monkeypatch.setattr(directions, "_ALWAYS_DIRECT", 0)
-    monkeypatch.setattr(directions, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(directions, "_MAX_DIRECT", 0)
     iterative = minimize(loss, gram, 0.1)
     assert_allclose(iterative.objective, direct.objective, rtol=1e-9)
     assert_allclose(iterative.scores, direct.scores, atol=1e-4)
@@ -57,7 +57,7 @@ def test_conjugate_gradients_and_factorization_agree(anchor, rng, monkeypatch):
 def test_a_factorization_takes_over_where_conjugate_gradients_are_slow(rng, monkeypatch):
     loss, gram, _ = problem(rng, 300, 1.0)
     fast = minimize(loss, gram, 300.0)
-    monkeypatch.setattr(directions, "_EVER_DIRECT", 0)
+    monkeypatch.setattr(directions, "_MAX_DIRECT", 0)
     slow = minimize(loss, gram, 300.0, max_iter=500)
     assert fast.status is slow.status is Status.CONVERGED
     assert_allclose(fast.objective, slow.objective, rtol=1e-6)
@@ -106,7 +106,7 @@ def test_the_line_search_can_go_beyond_the_full_step(rng):
     local = loss.at(zero)
     ascent = -local.gradient * 1e-6
     along = gram @ ascent
-    step, there = least_along(
+    step, there = minimum_along(
         loss, 1.0, zero, local, along, linear=0.0, quadratic=float(ascent @ along)
     )
     assert step > 10.0
@@ -170,7 +170,7 @@ def test_a_path_is_one_cold_solve_after_the_other(anchor, make_loss, rng):
     for C, solution in zip(Cs, minimize_along(loss, gram, Cs, tol=1e-6), strict=True):
         cold = minimize(loss, gram, C)
         if make_loss is PairwiseHinge and anchor == 0.0:
-            # On some processors it ends a digit above tol, and says so.
+            # On some processors it stalls a digit above tol, which its status shows.
             assert max(solution.error_bound, cold.error_bound) <= 1e-3
         else:
             assert solution.status is cold.status is Status.CONVERGED
@@ -196,7 +196,7 @@ def test_single_precision_changes_nothing(anchor, C, power, rng, monkeypatch):
     assert rough.status is exact.status
     assert_allclose(rough.objective, exact.objective, rtol=1e-6)
     error = np.abs(rough.scores - exact.scores).max()
-    # With their digits gone at such a width, scores are only as good as sum|a| allows.
+    # At such a width scores lose digits: their rounding errors grow with sum |a|.
     rounding = 1e-14 * np.abs(exact.coefficients).sum()
     assert error <= rough.error_bound + exact.error_bound + rounding
 
@@ -210,10 +210,10 @@ def test_directions_that_single_precision_spoils_are_solved_again(rng, monkeypat
     residual = start.coefficients + 1000.0 * local.gradient
     equations = local, 1000.0, residual, gram @ residual
     direction = system.direction(*equations, forcing=1e-3)
-    assert not system.use_double_precision()  # the failure has switched it
+    assert not system.use_double_precision()  # it has switched after the failure
     hessian = local.hessian_product(np.eye(300))
     exact = np.linalg.solve(np.eye(300) + 1000.0 * hessian @ gram, -residual)
-    # So wide kernels are nearly singular: two exact solvers differ by more than 1e-6.
+    # The matrix of such wide kernels is nearly singular: two exact solvers differ by over 1e-6.
     assert_allclose(direction.scores, gram @ exact, atol=1e-5 * np.abs(gram @ exact).max())
 
 

@@ -52,7 +52,7 @@ def test_value_and_gradient_match_explicit_pairs_at_any_magnitude(problem):
     local = PairwiseSquaredHinge(preferences, *anchor).at(scores)
     value, gradient, hessian = explicit(oracles.squared_hinge, scores, preferences, anchor)
     assert_allclose(local.value, value, rtol=1e-11)
-    # A gradient is a difference of sums of one sign each: compare on the scale of those.
+    # A gradient is a difference of two positive sums, so compare on the scale of these.
     scale = (1.0 + anchor[0]) * preferences.total_weight * (1.0 + np.abs(scores).max())
     assert_allclose(local.gradient, gradient, rtol=1e-11, atol=1e-13 * scale)
     assert_array_equal(local.is_active, np.abs(hessian).sum(axis=1) > 0)
@@ -76,7 +76,7 @@ def test_every_loss_matches_explicit_pairs(make_loss, hinge, problem):
 )
 def test_hessian_products_match_the_explicit_hessian(make_loss, hinge, problem, seed, n_columns):
     scores, preferences, anchor = problem
-    # Off the kinks, where the second derivative jumps and rounding decides.
+    # Move off the kinks, where the second derivative jumps and rounding decides.
     rng = np.random.default_rng(seed)
     scores = scores + 1e-3 * rng.normal(size=len(scores))
     vectors = rng.normal(size=len(scores) if n_columns is None else (len(scores), n_columns))

@@ -150,7 +150,7 @@ def test_many_candidates_go_through_the_finer_screen(rng):
     search = BruteForce(rows, 10)
     assert search._coarse is not None
     remaining = search._by_screen(
-        *(search._coarse, search._most_candidates, rows, np.arange(len(rows))),
+        *(search._coarse, search._max_candidates, rows, np.arange(len(rows))),
         *(np.zeros((len(rows), 10), dtype=np.int64), np.zeros((len(rows), 10))),
     )
     assert len(remaining) > 0

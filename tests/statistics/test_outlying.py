@@ -7,7 +7,7 @@ from rankad.statistics.outlying import outlying
 
 
 def by_definition(points, random_state):
-    """Four robust standard deviations of the logarithm above its median, or log(4) / d."""
+    """More than four robust standard deviations and log(4) / d above the median logarithm."""
     logs = np.log(-BaggedNeighborDistance(random_state=random_state)(points))
     of_all = np.median(np.abs(logs - np.median(logs)))
     of_upper_half = np.median(np.sort(logs)[len(logs) // 2 :]) - np.median(logs)

@@ -1,4 +1,4 @@
-"""Plans of searches, and statistics among a random sample where rows are very many."""
+"""Plans of searches, and statistics among a random sample of very many rows."""
 
 import numpy as np
 import pytest
@@ -159,7 +159,7 @@ def test_copies_do_not_change_the_method(rng, monkeypatch):
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    """Plans that sample 60 rows where there are more."""
+    """Plans that sample 60 rows if there are more."""
     monkeypatch.setattr("rankad.statistics.search.SAMPLE_ROWS", 60)
     for limit in ("_MAX_TREE_COST", "_MAX_BRUTE_FORCE_COST", "_MAX_ROWS_FOR_ALL_PAIRS"):
         monkeypatch.setattr(f"rankad.statistics.search.{limit}", 60)
@@ -244,6 +244,6 @@ def test_a_detector_tells_its_search(rng):
         search = detector.fit(rows).neighbor_search_
         assert search == planned_search(search.n_rows, 2, n_neighbors=7)
     own = RankAD(statistic=lambda points: -np.abs(points[:, 0])).fit(rows)
-    # That of the mean neighbor distance, which the rule for sigma takes.
+    # The plan is that of the mean neighbor distance, which the rule for sigma uses.
     search = own.neighbor_search_
     assert search == planned_search(search.n_rows, 2, n_neighbors=own.n_neighbors_)

@@ -1,4 +1,4 @@
-"""Every statistic against a slow oracle, and against a closed form where there is one."""
+"""Every statistic against a slow oracle, and against a closed form if there is one."""
 
 import numpy as np
 import pytest
@@ -219,7 +219,7 @@ def test_unreachable_and_repeated_reference_points_are_counted(rng):
     without_copies = statistic(new, np.concatenate([near, far]))
     assert values[0] > without_copies[0]
     assert values[1] < values[0]
-    # Four reachable, each within a few units; the other four count as out of reach.
+    # Four rows can be reached, each within a few units. The other four count as out of reach.
     paths = -statistic(reference)
     assert -values[1] > 0.5 * 2 * paths.max() / 8
 
@@ -278,7 +278,7 @@ def test_bagged_distances_go_chunk_by_chunk(n_jobs, rng, monkeypatch):
 def test_copies_count_in_subsamples_and_the_row_itself_does_not():
     pairs = np.repeat(np.arange(4.0)[:, None], 2, axis=0)
     everything = BaggedNeighborDistance(n_subsamples=200, subsample_size=4)
-    assert (everything(pairs) > -1.0).all()  # a copy is there about every other time
+    assert (everything(pairs) > -1.0).all()  # about every second subsample has a copy
     apart = 10.0 * np.arange(8.0)[:, None]
     assert (everything(apart) <= -10.0).all()
 
@@ -303,12 +303,12 @@ def test_a_clump_of_anomalies_stays_anomalous_to_bagged_distances(rng):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: BaggedNeighborDistance(n_subsamples=0), "n_subsamples must be positive"),
-        (lambda: BaggedNeighborDistance(subsample_size=0), "subsample_size must be positive"),
+        (lambda: BaggedNeighborDistance(n_subsamples=0), "n_subsamples must be at least 1"),
+        (lambda: BaggedNeighborDistance(subsample_size=0), "subsample_size must be at least 1"),
         (lambda: HalvedNeighborDistance(n_halvings=-1), "n_halvings must not be negative"),
         (lambda: KernelDensity(bandwidth=0.0), "bandwidth must be positive"),
         (lambda: EpsilonNeighborhood(radius=-1.0), "radius must not be negative"),
-        (lambda: GeodesicNeighborDistance(n_graph_neighbors=0), "n_graph_neighbors must be pos"),
+        (lambda: GeodesicNeighborDistance(n_graph_neighbors=0), "graph_neighbors must be at least"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):

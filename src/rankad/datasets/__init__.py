@@ -1,4 +1,4 @@
-"""The paper's data: generators with the true density, and loaders of the real sets.
+"""The paper's data: generators with a known density, and loaders of the real sets.
 
 >>> from rankad import datasets
 >>> data = datasets.perpendicular_gaussians(random_state=0)

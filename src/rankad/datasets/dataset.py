@@ -1,4 +1,4 @@
-"""Rows with labels, and where they come from."""
+"""Rows with labels, and their source."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from rankad.datasets.mixture import NormalMixture
 
 
 class LabeledRows(NamedTuple):
-    """Rows and their labels, 1 = anomaly."""
+    """Rows and their labels: True (or 1) = anomaly."""
 
     X: FloatArray
     y: IntArray
@@ -23,12 +23,12 @@ class Dataset:
     Parameters
     ----------
     name : str
-        What `rankad.datasets.load` calls it, or the generator that made it.
+        Its name for `rankad.datasets.load`, or the name of the generator.
     X : ndarray of shape (n, d)
-        Rows in the units of the source: nothing is rescaled. Real sets come in the order of their
-        source, often one class after the other, so shuffle before splitting.
+        Rows in the units of the source, not rescaled. Real sets are in the order of their source,
+        often one class after the other, so shuffle them before splitting.
     y : ndarray of shape (n,)
-        1 = anomaly, 0 = nominal.
+        Labels: True (or 1) = anomaly, 0 = nominal.
     source : str
         Where the rows come from.
     license : str
@@ -36,8 +36,8 @@ class Dataset:
     difference : str
         How the set differs from the paper's version.
     nominal_law : NormalMixture, optional
-        The true law of the nominal rows, where it is known; its density is the score of the
-        Bayes detector.
+        The true law of the nominal rows, if it is known. Its density is the score of the Bayes
+        detector.
     """
 
     name: str

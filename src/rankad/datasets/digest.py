@@ -1,4 +1,4 @@
-"""A fingerprint of labeled rows that does not depend on their order or on a file's format."""
+"""A digest of labeled rows that does not depend on their order or on the file format."""
 
 import hashlib
 
@@ -10,13 +10,14 @@ _CELLS_PER_UNIT = 1e6
 
 
 def content_digest(X: FloatArray, y: IntArray) -> str:
-    """SHA-256 of the rows ``(X, y)``, X rounded to cells of a millionth, in lexicographic order.
+    """SHA-256 of the rows ``(X, y)`` in lexicographic order, with X in cells of a millionth.
 
-    One more decimal parser or another library's logarithm may move a value by its last bits; that
-    must not change the digest, so no value may lie on the edge between two cells. The edges are
-    at thirds of a millionth, where no decimal number lies: one with ``k`` digits is at least
-    ``10^-k / 3`` away. The logarithms of http and smtp keep a distance of 6e-13, hundreds of
-    times their last bit. The rows of the largest set take about half a second.
+    Another decimal parser, or another library's logarithm, may change the last bits of a value.
+    That must not change the digest, so no value may lie at the edge of a cell. The edges are a
+    third of a millionth below the multiples of a millionth. A decimal number with ``k >= 6``
+    decimals is at least ``10^-k / 3`` away from them. The logarithms of http and smtp are at least
+    6e-13 away, more than a hundred times their last bit. The rows of the largest set take about
+    half a second.
 
     >>> X, y = np.array([[0.1, 2.0], [3.0, 4.0]]), np.array([0, 1])
     >>> content_digest(X, y) == content_digest(X[::-1] * (1 + 1e-15), y[::-1])
@@ -24,7 +25,7 @@ def content_digest(X: FloatArray, y: IntArray) -> str:
     >>> content_digest(X, y) == content_digest(X, y[::-1])
     False
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # NaN or 1e300: no set of ours, a new digest
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN or 1e300 are in none of the sets
         cells = np.floor(np.asarray(X, dtype=np.float64) * _CELLS_PER_UNIT + 1 / 3)
         table = np.column_stack([cells, y]).astype("<i8")
     order = np.lexsort(table.T[::-1])

@@ -1,4 +1,4 @@
-"""Downloads that resume where they broke off, and never leave half a file under its name."""
+"""Downloads that resume after a broken connection. A file has its name only when complete."""
 
 import hashlib
 import os
@@ -23,13 +23,14 @@ _CHUNK_BYTES = 2**16
 _PARTIAL_CONTENT = 206
 _RANGE_NOT_SATISFIABLE = 416
 
-#: Answers after which another attempt may succeed: time-out, too many requests, server's fault.
+#: HTTP statuses after which another attempt may succeed: time-outs, too many requests, and errors
+#: of the server.
 _PASSING_STATUSES = {408, 425, 429, *range(500, 600)}
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """The address of a file and, where known, its size in bytes and its SHA-256."""
+    """The address of a file and, if known, its size in bytes and its SHA-256."""
 
     url: str
     size: int | None = None
@@ -38,7 +39,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Patience:
-    """How often to try, how long to wait between attempts (doubling), and for an answer."""
+    """Number of attempts, first wait between two attempts (it doubles), and time-out, in s."""
 
     n_attempts: int = 4
     wait_s: float = 0.5
@@ -50,11 +51,11 @@ class _BrokenOffError(OSError):
 
 
 def download(remote: RemoteFile, target: Path, patience: Patience | None = None) -> Path:
-    """Fetch the file to `target`, resuming from ``<target>.part`` where there is one.
+    """Fetch the file to ``target``, resuming from ``<target>.part`` if it exists.
 
-    The bytes go to ``<target>.part``, which takes the name `target` only when complete and right.
-    A failure leaves the part, for the next call to resume; one of the wrong size or checksum is
-    deleted.
+    The bytes go to ``<target>.part``. It is renamed to ``target`` when it is complete and verified.
+    After a failure the part stays, and the next call resumes from it. A part of the wrong size or
+    checksum is deleted. If ``target`` exists, nothing is fetched.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def download(remote: RemoteFile, target: Path, patience: Patience | None = None)
     target : Path
         Where to put it.
     patience : Patience, optional
-        How often to try.
+        How often to try, and how long to wait.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def download(remote: RemoteFile, target: Path, patience: Patience | None = None)
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with sole_writer(target):
-        if not target.exists():  # another process may have brought it meanwhile
+        if not target.exists():  # another process may have fetched it meanwhile
             _download(remote, target, patience or Patience())
     return target
 
@@ -86,38 +87,39 @@ def _download(remote: RemoteFile, target: Path, patience: Patience) -> None:
         except (OSError, HTTPException) as error:
             if attempt == patience.n_attempts or not _may_pass(error):
                 raise DownloadError(
-                    f"{remote.url} could not be downloaded in {attempt} attempts: {error}."
+                    f"{remote.url} could not be downloaded (attempt {attempt} of "
+                    f"{patience.n_attempts}): {error}."
                 ) from error
-            logger.info("%s: %s; trying again", remote.url, error)
+            logger.info("%s: %s. Trying again", remote.url, error)
             time.sleep(patience.wait_s * 2 ** (attempt - 1))
     _verify(remote, part)
     part.replace(target)
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether another attempt may end better: not where the server has answered with a no."""
+    """Whether another attempt may succeed. It cannot if the server has refused the request."""
     return not isinstance(error, HTTPError) or error.code in _PASSING_STATUSES
 
 
 def _fetch_rest(url: str, part: Path, timeout_s: float) -> None:
-    """Append to the part what it lacks; raise `_BrokenOffError` where the server sends less."""
+    """Append the missing bytes to the part; raise `_BrokenOffError` if the server sends too few."""
     n_have = part.stat().st_size if part.exists() else 0
     request = Request(url, headers={"Range": f"bytes={n_have}-"} if n_have else {})
     try:
         response = cast("HTTPResponse", urlopen(request, timeout=timeout_s))
     except HTTPError as error:
-        with error:  # it holds the connection
+        with error:  # closes the connection
             if error.code != _RANGE_NOT_SATISFIABLE or not n_have:
                 raise
             if _total_size(error.headers) == n_have:  # the part was complete already
                 return
             part.unlink(missing_ok=True)
-            raise _BrokenOffError("the part is longer than the file, so start over") from error
+            raise _BrokenOffError("the part was longer than the file and was deleted") from error
     with response:
         start = _start(response) if response.status == _PARTIAL_CONTENT else 0
         if start not in (0, n_have):
             part.unlink(missing_ok=True)
-            raise _BrokenOffError(f"asked from byte {n_have}, got from {start}, so start over")
+            raise _BrokenOffError(f"the server sent from byte {start} instead of byte {n_have}")
         _append(response, part, start)
 
 
@@ -144,19 +146,19 @@ def _chunks(response: HTTPResponse) -> Iterator[bytes]:
 
 
 def _start(response: HTTPResponse) -> int:
-    """First byte of a partial response, by its header ``Content-Range: bytes 5-99/100``."""
+    """First byte of a partial response, from its header ``Content-Range: bytes 5-99/100``."""
     match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
     return int(match[1]) if match else -1
 
 
 def _total_size(headers: Message) -> int | None:
-    """Size of the whole file, by the header ``Content-Range: bytes */100``."""
+    """Size of the whole file, from the header ``Content-Range: bytes */100``."""
     match = re.search(r"/(\d+)$", headers.get("Content-Range", ""))
     return int(match[1]) if match else None
 
 
 def _verify(remote: RemoteFile, part: Path) -> None:
-    """Delete the part and raise where its size or checksum is not the known one."""
+    """Delete the part and raise `DownloadError` if its size or checksum is wrong."""
     size = part.stat().st_size
     fault = None
     if remote.size is not None and size != remote.size:
@@ -167,4 +169,7 @@ def _verify(remote: RemoteFile, part: Path) -> None:
         fault = None if found == remote.sha256 else f"has SHA-256 {found}, not {remote.sha256}"
     if fault:
         part.unlink()
-        raise DownloadError(f"What came from {remote.url} {fault}; it was thrown away.")
+        raise DownloadError(
+            f"The file from {remote.url} {fault}. It was deleted. Try again later, or use another "
+            "address."
+        )

@@ -1,4 +1,4 @@
-"""What can go wrong with a data set: each error says what to do."""
+"""Errors of loading a data set. Each message says what to do."""
 
 
 class DatasetError(Exception):
@@ -6,7 +6,7 @@ class DatasetError(Exception):
 
 
 class UnknownDatasetError(DatasetError, ValueError):
-    """No data set has this name."""
+    """There is no data set of this name."""
 
 
 class MissingDatasetError(DatasetError, FileNotFoundError):
@@ -14,7 +14,7 @@ class MissingDatasetError(DatasetError, FileNotFoundError):
 
 
 class CorruptDatasetError(DatasetError, ValueError):
-    """The file is there, but it does not hold the data set."""
+    """The file exists, but it does not hold the data set."""
 
 
 class DownloadError(DatasetError, OSError):

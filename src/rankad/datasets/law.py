@@ -1,4 +1,4 @@
-"""Smooth laws with a known density: points to train on, and the score of the Bayes detector."""
+"""Smooth laws with a known density: samples of them, and the score of the Bayes detector."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from rankad._typing import FloatArray
 
 
 class Law(Protocol):
-    """A law one can sample from, and whose density is known.
+    """A probability law that can be sampled and has a known density.
 
-    ``rankad.datasets.NormalMixture`` is one; the others are in ``rankad.datasets.law``.
+    The laws are ``rankad.datasets.NormalMixture`` and those in ``rankad.datasets.law``.
     """
 
     @property
@@ -30,7 +30,7 @@ class Law(Protocol):
 
 
 class Univariate(Protocol):
-    """What a product needs of each column: any frozen continuous law of ``scipy.stats`` has it."""
+    """The law of one column of a product: any frozen continuous law of ``scipy.stats``."""
 
     def rvs(self, size: int, random_state: Any) -> Any:
         """Draw ``size`` independent values."""
@@ -41,10 +41,10 @@ class Univariate(Protocol):
 
 @dataclass(frozen=True)
 class StudentT:
-    """Student's t in many columns, round: the scale matrix is ``I``.
+    """Student's t law in many columns, with the scale matrix ``I``.
 
     A point is ``z / sqrt(s / degrees)`` with ``z`` normal and ``s`` chi-squared, one ``s`` for all
-    columns. The fewer the degrees, the heavier the tails.
+    columns. Fewer degrees of freedom make heavier tails.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Product:
 
     def __post_init__(self) -> None:
         if not self.marginals:
-            raise ValueError("marginals is empty; give one law per column.")
+            raise ValueError("marginals is empty. Give one law for each column.")
 
     @property
     def n_features(self) -> int:
@@ -126,7 +126,7 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A law after a linear map: ``x = matrix @ z``, for columns that depend on each other.
+    """The law of ``x = matrix @ z``, whose columns depend on each other.
 
     Parameters
     ----------
@@ -152,7 +152,9 @@ class Linear:
         if self.matrix.shape != (d, d):
             raise ValueError(f"matrix has shape {self.matrix.shape}; it must be ({d}, {d}).")
         if not np.isfinite(self._log_determinant):
-            raise ValueError("matrix is singular; the law would have no density.")
+            raise ValueError(
+                "matrix is singular, so the law has no density. Give an invertible matrix."
+            )
 
     @property
     def n_features(self) -> int:
@@ -168,7 +170,7 @@ class Linear:
         return np.asarray(self.law.sample(n, random_state) @ self.matrix.T)
 
     def log_density(self, points: FloatArray) -> FloatArray:
-        """Logarithm of the density: that of ``z``, less the logarithm of the map's volume."""
+        """Logarithm of the density at each point: that of ``z`` minus ``log |det matrix|``."""
         sources = np.linalg.solve(self.matrix, points.T).T
         return np.asarray(self.law.log_density(sources) - self._log_determinant)
 
@@ -177,15 +179,15 @@ class Linear:
 class Ring:
     """A ring in two columns: the distance to 0 is ``|N(radius, width^2)|``, the angle uniform.
 
-    The density is that of the distance ``r``, a folded normal, over ``2 pi r``. It has a pole at
-    0, and hardly any mass there where the width is a small part of the radius.
+    The density is that of the distance ``r``, a folded normal, divided by ``2 pi r``. It has a pole
+    at 0. If the width is small against the radius, there is almost no mass near the pole.
 
     Parameters
     ----------
     radius : float
         Distance of the crest to 0.
     width : float
-        Standard deviation of the distance before its sign is dropped.
+        Standard deviation of the distance before its absolute value is taken.
 
     Examples
     --------
@@ -217,7 +219,7 @@ class Ring:
         return np.column_stack([distance * np.cos(angle), distance * np.sin(angle)])
 
     def log_density(self, points: FloatArray) -> FloatArray:
-        """Logarithm of the density at each point, kept finite at the pole itself."""
+        """Logarithm of the density at each point; finite at the pole, too."""
         distance = np.maximum(np.hypot(points[:, 0], points[:, 1]), np.finfo(np.float64).tiny)
         folded = np.logaddexp(
             _log_normal(distance - self.radius, self.width),
@@ -228,10 +230,10 @@ class Ring:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Points about a curved surface: the graph of a smooth function, plus normal noise.
+    """Points near a curved surface: the graph of a smooth function, plus normal noise.
 
-    The first columns follow a base law; the further ones are functions of them, plus independent
-    noise ``N(0, noise^2)``. The density is the base's times the noise's.
+    The first columns follow a base law. The further columns are functions of the first ones, plus
+    independent noise ``N(0, noise^2)``. The density is that of the base times that of the noise.
 
     Parameters
     ----------
@@ -262,7 +264,7 @@ class Graph:
 
     @property
     def n_features(self) -> int:
-        """Number of columns, the base's and the further ones."""
+        """Number of columns: those of the base and the further ones."""
         return self.base.n_features + len(self.noise)
 
     def sample(self, n: int, random_state: Any = None) -> FloatArray:

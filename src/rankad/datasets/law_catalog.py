@@ -1,4 +1,4 @@
-"""The laws the package is tried on, by name, and anomalies for each of them."""
+"""The laws that rankad's accuracy is measured on, by name, and anomalies for each of them."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,12 +12,12 @@ from rankad._typing import FloatArray
 from rankad.datasets.law import Graph, Law, Linear, Product, Ring, StudentT
 from rankad.datasets.mixture import NormalMixture
 
-_NOMINAL_SIZE = 2000  # nominal points that tell where a law lies, and how wide it is
+_NOMINAL_SIZE = 2000  # nominal points that the place and the scales of a law are estimated from
 _BOX_TAIL = 0.001  # share of nominal points beyond each side of the box, before it is widened
-_BOX_MARGIN = 0.1  # how much the box is widened on each side, in parts of its range
+_BOX_MARGIN = 0.1  # the box is widened by this share of its range on each side
 _BLUR = 1.5  # noise added to a blurred point, in column scales
 _CLUSTER_WIDTH = 0.1  # standard deviation inside a cluster, in column scales
-_THIN_SHARE = 0.005  # share of nominal points in places thinner than the cluster's
+_THIN_SHARE = 0.005  # share of nominal points at a lower density than the cluster
 _NORMAL_IQR = 1.349  # interquartile range of N(0, 1)
 
 
@@ -44,7 +44,7 @@ def _clusters_in_two_columns() -> NormalMixture:
 
 
 def _clusters_in_ten_columns() -> NormalMixture:
-    """Four clusters of unequal size and width, each shifted in columns of its own."""
+    """Four clusters of unequal size and width, all but the first shifted in different columns."""
     means = np.zeros((4, 10))
     means[1, :3], means[2, 3:6], means[3, 6:] = 3.0, -3.0, 2.0
     deviations = np.array([[1.0], [0.5], [0.8], [0.3]]) * np.linspace(0.7, 1.3, 10)
@@ -52,7 +52,7 @@ def _clusters_in_ten_columns() -> NormalMixture:
 
 
 def _banana(base: FloatArray) -> FloatArray:
-    """A parabola of the first column, and a column of noise alone."""
+    """A parabola of the first column, and a column that is only noise."""
     return np.hstack([0.7 * (base**2 - 1.0), np.zeros_like(base)])
 
 
@@ -74,13 +74,13 @@ def _sheet(base: FloatArray) -> FloatArray:
 
 
 def _cross() -> NormalMixture:
-    """Two long clouds across one another."""
+    """Two long clouds that cross each other."""
     variances = np.array([[4.0, 0.09], [0.09, 4.0]])
     return NormalMixture(np.array([0.6, 0.4]), np.zeros((2, 2)), variances)
 
 
 def _clusters_in_five_columns() -> NormalMixture:
-    """Six clusters, each half as large as the one before it or so, and of its own width."""
+    """Six clusters of decreasing size, from 40% to 4% of the points, and of different widths."""
     means = np.zeros((6, 5))
     means[np.arange(1, 6), np.arange(5)] = [3.0, -3.0, 4.0, -2.5, 3.5]
     deviations = np.array([[1.0], [0.6], [0.4], [0.9], [0.3], [0.5]]) * np.ones(5)
@@ -104,7 +104,7 @@ def _correlated(law: Law, correlation: float) -> Linear:
 
 
 def _families(n_features: int) -> dict[str, Law]:
-    """A round law, one of two parts and one of heavy tails."""
+    """A normal law, a law of two clusters, and a law with heavy tails."""
     return {
         "gauss": _normal(n_features),
         "two gaussians": _two_gaussians(n_features),
@@ -112,14 +112,15 @@ def _families(n_features: int) -> dict[str, Law]:
     }
 
 
-#: The laws the defaults were chosen on: three families, each in 1, 2, 3, 5, 8 and 16 columns.
+#: The laws that the defaults were chosen on: three families, each in 1, 2, 3, 5, 8 and 16 columns.
 SMOOTH_LAWS: Final[dict[str, Law]] = {
     f"{family} {d}": law for d in (1, 2, 3, 5, 8, 16) for family, law in _families(d).items()
 }
 
-#: Laws set aside for a last test: no choice in the package was made by them.
+#: Laws set aside for a last test. No choice in the package was made on them.
 FURTHER_LAWS: Final[dict[str, Law]] = {
-    # Laplace's law as gennorm: scipy's own laplace has no log density where the density underflows.
+    # Laplace's law as gennorm, because the log density of scipy's laplace is -inf far out, where
+    # the density underflows.
     "laplace 1": Product((gennorm(1.0),)),
     "gamma 2": Product((gamma(2.0),) * 2),
     "ring 2": Ring(radius=3.0, width=0.4),
@@ -136,7 +137,8 @@ FURTHER_LAWS: Final[dict[str, Law]] = {
 }
 
 
-#: Laws for the very last test: drawn up when the defaults stood and `FURTHER_LAWS` had been seen.
+#: Laws for a second last test. They were written after the defaults were fixed and after
+#: `FURTHER_LAWS` had been used.
 LAST_LAWS: Final[dict[str, Law]] = {
     "logistic 1": Product((logistic(),)),
     "clusters 1": NormalMixture(
@@ -158,13 +160,13 @@ LAST_LAWS: Final[dict[str, Law]] = {
 
 
 def laws(group: str = "smooth") -> dict[str, Law]:
-    """Laws with a known density, by name: those that rankad's accuracy is measured on.
+    """Laws with a known density that rankad's accuracy is measured on, by name.
 
     Parameters
     ----------
     group : {"smooth", "further", "last"}, default="smooth"
-        "smooth" are those that the defaults were chosen on; "further" and "last" were looked at
-        afterwards, each once.
+        The defaults were chosen on the laws of "smooth". "further" and "last" were used afterwards,
+        each once.
 
     Returns
     -------
@@ -178,35 +180,35 @@ def laws(group: str = "smooth") -> dict[str, Law]:
     """
     groups = {"smooth": SMOOTH_LAWS, "further": FURTHER_LAWS, "last": LAST_LAWS}
     if group not in groups:
-        raise ValueError(f"group must be one of {', '.join(groups)}; got {group!r}.")
+        raise ValueError(f"group={group!r} must be one of {', '.join(map(repr, groups))}.")
     return dict(groups[group])
 
 
 def law_anomalies(
     law: Law, kind: str, n: int, random_state: Any = None, *, scale: float | None = None
 ) -> FloatArray:
-    """Anomalies to a law, of one of three kinds.
+    """Anomalies for a law, of one of three kinds.
 
     Parameters
     ----------
     law : Law
         The nominal law.
     kind : {"uniform", "blurred", "cluster"}
-        "uniform": uniform in a box, from the .1% to the 99.9% quantile of each column of a nominal
-        sample, widened by a tenth of its range on each side.
+        "uniform": uniform in a box. The box goes from the .1% to the 99.9% quantile of each column
+        of a nominal sample, and is widened by a tenth of its range on each side.
         "blurred": nominal points plus normal noise of 1.5 column scales.
-        "cluster": one tight normal cluster, a tenth of the column scales wide, in a thin place
-        beside or between the data. Of 2,000 blurred points, the center is the one whose log
-        density is closest to the .5% quantile of a nominal sample's.
+        "cluster": one tight normal cluster where the nominal density is low. Its standard deviation
+        is a tenth of the column scales. Its center is one of 2,000 blurred points: the point whose
+        log density is closest to the .5% quantile of the log densities of a nominal sample.
     n : int
         Number of anomalies.
     random_state : int, RandomState or None, default=None
         Seed, for the same rows every time.
     scale : float, default=None
-        One scale for all columns, so that ``scale=1`` blurs in the units of the rows. By default
-        each column has its own: its interquartile range over 1.349 in a nominal sample, which is
-        the standard deviation if the column is normal, and is not moved by heavy tails. Uniform
-        anomalies have no use for it.
+        One scale for all columns, so ``scale=1`` is the unit of the rows. By default each column
+        has its own scale: the interquartile range of a nominal sample divided by 1.349. That is the
+        standard deviation of a normal column, and heavy tails do not change it. "uniform" does not
+        use scales.
 
     Returns
     -------
@@ -227,7 +229,7 @@ def law_anomalies(
     if n < 0:
         raise ValueError(f"n={n} must be at least 0.")
     if scale is not None and not scale > 0:
-        raise ValueError(f"scale={scale} must be above 0, or None for each column's own.")
+        raise ValueError(f"scale={scale} must be above 0, or None for one scale per column.")
     rng = check_random_state(random_state)
     nominal = law.sample(_NOMINAL_SIZE, rng)
     scales = _column_scales(nominal) if scale is None else np.full(law.n_features, scale)
@@ -259,7 +261,7 @@ def _cluster(
 
 
 def _column_scales(rows: FloatArray) -> FloatArray:
-    """Standard deviation of each column, by its interquartile range.
+    """Standard deviation of each column, estimated from its interquartile range.
 
     >>> rows = np.random.RandomState(0).normal(scale=[1.0, 5.0], size=(10_000, 2))
     >>> _column_scales(rows).round()

@@ -1,4 +1,4 @@
-"""Mixtures of normal laws, with their density: what the Bayes detector knows."""
+"""Mixtures of normal laws, with their density, which is the score of the Bayes detector."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +46,7 @@ class NormalMixture:
 
     @property
     def covariance(self) -> FloatArray:
-        """Covariance matrix of the mixture: within the components, and between their means."""
+        """Covariance matrix of the mixture, within the components plus between their means."""
         deviations = self.means - self.mean
         within = np.diag(self.weights @ self.variances)
         return np.asarray(within + (self.weights * deviations.T) @ deviations)
@@ -59,7 +59,7 @@ class NormalMixture:
         return np.asarray(self.means[component] + np.sqrt(self.variances[component]) * noise)
 
     def log_density(self, points: FloatArray) -> FloatArray:
-        """Logarithm of the density at each point: finite where the density itself underflows."""
+        """Logarithm of the density at each point; finite even if the density underflows."""
         deviations = points[:, None, :] - self.means
         exponents = -0.5 * (deviations**2 / self.variances).sum(axis=2)
         norms = -0.5 * np.log(2 * np.pi * self.variances).sum(axis=1)

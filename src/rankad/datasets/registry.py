@@ -1,4 +1,4 @@
-"""The paper's real sets: where each comes from, its terms, and what its rows must be."""
+"""The paper's real sets: the source, the terms and the expected rows of each."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,12 +12,12 @@ _UCI_TERMS = "UCI Machine Learning Repository: terms on the page of the set; cit
 
 @dataclass(frozen=True)
 class RealSet:
-    """One real set of the paper, as it must be, and how to get it.
+    """One real set of the paper: its expected rows, and how to fetch them.
 
     Parameters
     ----------
     name : str
-        What to load it by.
+        Its name for `load`.
     n_rows, n_features, n_anomalies : int
         Its size.
     digest : str
@@ -25,7 +25,7 @@ class RealSet:
     source : Source
         How to fetch it.
     origin, page : str
-        Where it comes from, in words and as the address of a page for people.
+        Where it comes from, as text and as the address of a web page.
     license, difference : str
         See `Dataset`.
     """
@@ -42,20 +42,20 @@ class RealSet:
     difference: str
 
     def fault(self, rows: LabeledRows) -> str | None:
-        """What is wrong with rows that claim to be this set, or None."""
+        """How the rows differ from this set, or None if they do not."""
         expected = (self.n_rows, self.n_features)
         if rows.X.shape != expected:
-            return f"{self.name} has shape {expected}, this has {rows.X.shape}"
+            return f"the rows have shape {rows.X.shape}, but those of {self.name} have {expected}"
         n_anomalies = int((rows.y == 1).sum())
         if n_anomalies != self.n_anomalies:
-            return f"{self.name} has {self.n_anomalies} anomalies, this has {n_anomalies}"
+            return f"the rows have {n_anomalies} anomalies, but {self.name} has {self.n_anomalies}"
         found = content_digest(rows.X, rows.y)
         if found != self.digest:
-            return f"the rows of {self.name} have digest {self.digest}, these have {found}"
+            return f"the rows have digest {found}, but those of {self.name} have {self.digest}"
         return None
 
     def dataset(self, rows: LabeledRows) -> Dataset:
-        """The rows with what is known of them."""
+        """The rows as a `Dataset`, with their source and terms."""
         origin = f"{self.origin}, {self.page}"
         return Dataset(self.name, rows.X, rows.y, origin, self.license, self.difference)
 
@@ -64,7 +64,7 @@ _THYROID_FILES = ("thyroid-disease/ann-train.data", "thyroid-disease/ann-test.da
 _THYROID_PAGE = "https://archive.ics.uci.edu/dataset/102/thyroid+disease"
 _KDD_PAGE = "https://archive.ics.uci.edu/dataset/130/kdd+cup+1999+data"
 
-#: The columns age, TSH, T3, TT4, T4U and FTI: the continuous ones of the 21.
+#: The columns age, TSH, T3, TT4, T4U and FTI: the 6 continuous columns of the 21.
 _THYROID_COLUMNS = (0, 16, 17, 18, 19, 20)
 
 _SETS = (
@@ -154,7 +154,7 @@ _SETS = (
         digest="edbb12541472f84dcd7a98e9d74b44f1e5b7f29d00dcf02ff971a55d1a3714b7",
         source=SklearnFetch(
             "fetch_openml",
-            # This parser is the one that needs no pandas.
+            # The only parser that works without pandas.
             {"data_id": 310, "as_frame": False, "parser": "liac-arff"},
             Classes(("-1",), ("1",)),
         ),

@@ -1,6 +1,6 @@
 """Where the real sets come from, and how their original files become rows and labels.
 
-A source knows how to fetch; turning text or arrays into rows is done by pure functions.
+A source fetches the files. Pure functions turn text or arrays into rows.
 """
 
 import warnings
@@ -18,13 +18,13 @@ from rankad._typing import FloatArray
 from rankad.datasets.dataset import LabeledRows
 from rankad.datasets.download import RemoteFile, download
 
-#: Where the UCI repository keeps its files.
+#: Address of the files of the UCI repository.
 UCI_URL: Final = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Which classes of the original are nominal and which anomalous; rows of others are dropped.
+    """Which classes of the original are nominal, and which anomalous. Others are dropped.
 
     ``anomalous=None`` stands for every class that is not nominal.
     """
@@ -33,7 +33,7 @@ class Classes:
     anomalous: tuple[str, ...] | None = None
 
     def select(self, X: FloatArray, labels: NDArray[np.str_]) -> LabeledRows:
-        """The rows of the two kinds, in their order.
+        """The nominal and the anomalous rows, in their order, with labels.
 
         >>> classes = Classes(nominal=("1",), anomalous=("2", "3"))
         >>> classes.select(np.array([[10.0], [20.0], [40.0]]), np.array(["2", "1", "4"]))
@@ -50,29 +50,29 @@ class Source(Protocol):
     """A way to fetch a data set."""
 
     def address(self, uci_url: str) -> str:
-        """Where it is fetched from, in words for an error message."""
+        """The address of the set, for an error message."""
 
     def files(self, folder: Path) -> list[Path]:
-        """The original files that `fetch` keeps in the folder, or finds there."""
+        """The original files that ``fetch`` downloads into the folder, or finds there."""
 
     def fetch(self, folder: Path, uci_url: str) -> LabeledRows:
-        """Download what is missing and turn it into rows."""
+        """Download the missing files and turn all files into rows."""
 
 
 @dataclass(frozen=True)
 class UciFiles:
-    """Text files of the UCI repository, one row a line, with the class in the last field.
+    """Text files of the UCI repository, one row per line, with the class in the last field.
 
     Parameters
     ----------
     paths : tuple of str
-        The files, below the repository's address; their rows follow one another.
+        Paths of the files below the repository's address. Their rows are joined in this order.
     n_fields : int
-        Fields in each line, the class included.
+        Number of fields in each line, including the class.
     classes : Classes
-        What is nominal, what anomalous.
+        Which classes are nominal, and which anomalous.
     columns : tuple of int, optional
-        The fields to keep as features; by default all but the class.
+        The fields to keep as features. By default all but the class.
     """
 
     paths: tuple[str, ...]
@@ -106,18 +106,18 @@ class UciFiles:
 
 @dataclass(frozen=True)
 class SklearnFetch:
-    """One of scikit-learn's fetchers, which keep their downloads in scikit-learn's own folder.
+    """One of scikit-learn's fetchers, which save their downloads in scikit-learn's folder.
 
     Parameters
     ----------
     fetcher : str
         Name of the function in `sklearn.datasets`.
     arguments : mapping
-        What to call it with.
+        The arguments of the call.
     classes : Classes
-        What is nominal, what anomalous.
+        Which classes are nominal, and which anomalous.
     n_columns : int, optional
-        How many of the first columns to keep; by default all.
+        Number of first columns to keep. By default all.
     """
 
     fetcher: str
@@ -126,12 +126,12 @@ class SklearnFetch:
     n_columns: int | None = None
 
     def address(self, uci_url: str) -> str:
-        """The call."""
+        """The call, as code."""
         arguments = ", ".join(f"{key}={value!r}" for key, value in self.arguments.items())
         return f"sklearn.datasets.{self.fetcher}({arguments})"
 
     def files(self, folder: Path) -> list[Path]:
-        """None: scikit-learn keeps its files elsewhere."""
+        """No files, because scikit-learn saves its files elsewhere."""
         return []
 
     def fetch(self, folder: Path, uci_url: str) -> LabeledRows:
@@ -139,20 +139,20 @@ class SklearnFetch:
         logger.info("fetching with %s", self.address(uci_url))
         fetch = getattr(sklearn.datasets, self.fetcher)
         with warnings.catch_warnings():
-            # "Retry downloading" is no news to the user: the last failure is raised anyway.
+            # "Retry downloading" does not help the user, because the last failure is raised.
             warnings.filterwarnings("ignore", message="Retry downloading")
             warnings.filterwarnings("ignore", message="A network error occurred")
             X, labels = fetch(return_X_y=True, **self.arguments)
         return self.rows(X, labels)
 
     def rows(self, X: NDArray[Any], labels: NDArray[Any]) -> LabeledRows:
-        """Rows and labels of what the fetcher gives."""
+        """Rows and labels from what the fetcher returns."""
         features = np.asarray(X)[:, : self.n_columns].astype(np.float64)
         return self.classes.select(features, text_labels(np.asarray(labels)))
 
 
 def text_fields(content: bytes, n_fields: int) -> NDArray[np.str_]:
-    r"""The fields of a text file, separated by spaces, tabs or commas, one row a line.
+    r"""The fields of a text file, separated by spaces, tabs or commas, one row per line.
 
     >>> text_fields(b"1.5,a\n2.5,b\n\n", n_fields=2)
     array([['1.5', 'a'],
@@ -171,7 +171,7 @@ def text_fields(content: bytes, n_fields: int) -> NDArray[np.str_]:
 
 
 def text_labels(labels: NDArray[Any]) -> NDArray[np.str_]:
-    """Class labels as plain text, be they numbers, bytes or ARFF's quoted names.
+    """Class labels as text, from numbers, bytes or ARFF's quoted names.
 
     >>> text_labels(np.array([b"normal.", "'-1'", 3, 4.0], dtype=object))
     array(['normal.', '-1', '3', '4'], dtype='<U7')

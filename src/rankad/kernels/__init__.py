@@ -1,4 +1,4 @@
-"""Gaussian kernels: matrices and centers for training, a frozen expansion for scoring."""
+"""Gaussian kernels: matrices and centers for training, and a frozen expansion for scoring."""
 
 from rankad.kernels.centers import (
     CenterFeatures,

@@ -1,4 +1,4 @@
-"""Few centers for many points: where they lie, how wide their kernels are, what they express."""
+"""Few centers for many points: their places, distances to them, and features made of them."""
 
 from dataclasses import dataclass
 
@@ -9,41 +9,43 @@ from rankad._threads import one_thread_each
 from rankad._typing import FloatArray
 from rankad.kernels.fused import fill_kernels
 from rankad.kernels.gram import distances_between, gaussian_gram
-from rankad.kernels.simd import dead_exponent, power_constants, unit_factor
+from rankad.kernels.simd import power_constants, unit_factor, zero_exponent
 from rankad.kernels.tiles import by_feature, filled_tiles
 
-#: k-means and the width of the kernels look at so many points for each center, and at least.
+#: k-means and the mean distance to a center use a sample of this many points per center, and of at
+#: least this many points in all.
 _POINTS_PER_CENTER = 50
 _MIN_SAMPLE = 10_000
 
-#: Iterations of k-means: the centers need to cover the data, not to be optimal.
+#: Iterations of k-means. They are few, because centers need to cover the points, not be optimal.
 _MAX_ITER = 30
 
-#: Rows of a kernel matrix at a time, in numbers: bounds the memory beside the result.
+#: Entries of one chunk of a kernel matrix. This bounds the memory beside the result.
 _CHUNK_ENTRIES = 2**20
 
-#: Directions of the kernel's space with less of its largest eigenvalue than this are dropped.
+#: Eigenvalues below this share of the largest one are dropped, with their eigenvectors.
 _NEGLIGIBLE = 1e-12
 
 
 def kmeans_centers(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> FloatArray:
-    """Centers that cover the points evenly, by k-means on a sample of them; all different.
+    """Distinct centers that cover the points evenly, by k-means on a sample of the points.
 
-    Random points would leave thin regions without a center.
+    Random points as centers would leave thin regions without a center. There may be fewer than
+    ``n_centers`` if the sample has fewer distinct points.
 
     >>> points = np.array([[0.0], [0.2], [9.8], [10.0]])
     >>> np.sort(kmeans_centers(points, 2, np.random.RandomState(0)), axis=0)
     array([[0.1],
            [9.9]])
     """
-    # Imported here: it costs a quarter of a second, and only large data need it.
+    # Imported here, because it takes a quarter of a second and only large data need it.
     from sklearn.cluster import KMeans
 
     sample = _sample(points, n_centers, rng)
     distinct = np.unique(sample, axis=0)
     if len(distinct) <= n_centers:
         return distinct.astype(np.float64)
-    # OpenMP's threads do not survive a fork: a forked process that started them would hang.
+    # OpenMP's threads do not survive a fork: a forked process that needs them would hang.
     with one_thread_each():
         kmeans = KMeans(n_centers, n_init=1, max_iter=_MAX_ITER, random_state=rng).fit(sample)
     return np.unique(kmeans.cluster_centers_.astype(np.float64), axis=0)
@@ -52,7 +54,7 @@ def kmeans_centers(points: FloatArray, n_centers: int, rng: np.random.RandomStat
 def mean_center_distance(
     points: FloatArray, centers: FloatArray, rng: np.random.RandomState
 ) -> float:
-    """Mean distance of a point to its nearest center, over a sample of the points."""
+    """Mean over a sample of the points of the distance to the nearest center."""
     return float(center_distances(_sample(points, len(centers), rng), centers).mean())
 
 
@@ -67,6 +69,7 @@ def center_distances(points: FloatArray, centers: FloatArray) -> FloatArray:
 
 
 def _sample(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> FloatArray:
+    """Random sample of the points, large enough for so many centers."""
     n_max = max(_POINTS_PER_CENTER * n_centers, _MIN_SAMPLE)
     if len(points) <= n_max:
         return points
@@ -77,9 +80,9 @@ def _sample(points: FloatArray, n_centers: int, rng: np.random.RandomState) -> F
 class CenterFeatures:
     """Orthonormal coordinates of the functions ``sum_j a_j k(c_j, .)``.
 
-    With ``U = K_cc^-1/2`` (an eigendecomposition, negligible eigenvalues dropped), the features of
+    With ``U = K_cc^-1/2`` (by eigendecomposition, without negligible eigenvalues), the features of
     a point are ``z(x) = U' k(centers, x)``. A function with coordinates w has the values
-    ``w'z(x)``, the norm ``|w|``, and the coefficients ``a = U w``.
+    ``w'z(x)``, the norm ``|w|`` and the coefficients ``a = U w``.
     """
 
     centers: FloatArray
@@ -88,16 +91,16 @@ class CenterFeatures:
 
     @classmethod
     def from_centers(cls, centers: FloatArray, sigma: float) -> "CenterFeatures":
-        """Coordinates for these centers; training is in float64."""
+        """Features for these centers, in float64."""
         centers = np.asarray(centers, dtype=np.float64)
         gram = gaussian_gram(distances_between(centers, centers), sigma)
-        with one_thread_each():  # beside other busy processes, more wait for one another
+        with one_thread_each():  # on a busy machine, more threads wait for each other
             eigenvalues, eigenvectors = np.linalg.eigh(gram)
         is_kept = eigenvalues > _NEGLIGIBLE * eigenvalues[-1]
         return cls(centers, sigma, eigenvectors[:, is_kept] / np.sqrt(eigenvalues[is_kept]))
 
     def __call__(self, points: FloatArray) -> FloatArray:
-        """Features of each point, shape ``(n, r)``; beside them memory stays bounded."""
+        """Features of each point, shape ``(n, r)``, with bounded memory beside the result."""
         factor = unit_factor(self.sigma)
         tiles = filled_tiles(self.centers * factor)
         n_filled = len(tiles) * tiles.shape[1]
@@ -110,10 +113,10 @@ class CenterFeatures:
         for start in track(starts, len(starts), "features of the rows"):
             rows = np.ascontiguousarray(points[start : start + len(kernels)])
             part = kernels[: len(rows)]
-            fill_kernels(part, rows, factor, centers, constants, dead_exponent(np.float64))
+            fill_kernels(part, rows, factor, centers, constants, zero_exponent(np.float64))
             np.matmul(part, basis, out=features[start : start + len(rows)])
         return features
 
     def coefficients(self, coordinates: FloatArray) -> FloatArray:
-        """Weights of the centers for a function given by its coordinates."""
+        """Weights of the centers for the function with these coordinates."""
         return np.asarray(self.basis @ coordinates)

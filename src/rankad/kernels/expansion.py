@@ -11,20 +11,19 @@ from numpy.typing import DTypeLike
 from rankad._threads import share_out
 from rankad._typing import FloatArray
 from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
-from rankad.kernels.simd import LOG2_E, dead_exponent, power_constants, unit_factor
+from rankad.kernels.simd import LOG2_E, power_constants, unit_factor, zero_exponent
 from rankad.kernels.tiles import CenterTiles
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 
-#: Kernel value below which a center no longer counts: the far field begins there.
+#: The far field begins where the kernel of the nearest center is below this.
 DEAD_KERNEL = 1e-6
 
-#: Multiplications for one thread at a time: about two milliseconds of them.
-_OPERATIONS_PER_PART = 10_000_000
+#: Multiplications in one chunk of rows: about two milliseconds of one thread.
+_OPERATIONS_PER_CHUNK = 10_000_000
 
-#: Where a far field continues the sum, a point is scored by the sum only if a center is within its
-#: radius; kernels 2^-40 times (1e-12) as large as at the radius are nothing beside that one's, and
-#: count as 0.
+#: With a far field, a kernel counts as 0 if it is 2^-40 (1e-12) times as large as at the radius, or
+#: smaller. It is negligible, because the sum is used only if a center is within the radius.
 _BEYOND_FAR = 40.0
 
 
@@ -32,10 +31,10 @@ _BEYOND_FAR = 40.0
 class FarField:
     """The scores of points farther than a radius from every center.
 
-    There the kernel sum has died: it underflows, far points tie at 0, and so their order, and with
-    it the smallest p-values, are lost. Beyond ``radius`` (in units of sigma) the score is instead
-    ``floor - (d / sigma)^2``, d the distance to the nearest center: below every score attained
-    within the radius, and falling for ever.
+    Far from all centers the kernel sum underflows, so far points would tie at 0. Their order and
+    the smallest p-values would be lost. Beyond ``radius`` (in units of sigma) the score is instead
+    ``floor - (d / sigma)^2``, with d the distance to the nearest center. That is below every score
+    within the radius, and falls without limit.
     """
 
     radius: float
@@ -43,9 +42,9 @@ class FarField:
 
     @classmethod
     def below(cls, weights: FloatArray, dead_kernel: float = DEAD_KERNEL) -> "FarField":
-        """Far field for a kernel sum with these weights.
+        """Far field whose scores are below every kernel sum with these weights.
 
-        The sum is nowhere below minus the sum of its negative weights, as kernels are at most 1.
+        Kernels are at most 1, so a kernel sum is at least the sum of its negative weights.
 
         >>> FarField.below(np.array([2.0, -0.5]), dead_kernel=np.exp(-9.0))
         FarField(radius=3.0, floor=-0.5)
@@ -54,7 +53,7 @@ class FarField:
         return cls(radius=sqrt(-log(dead_kernel)), floor=floor)
 
     def applied(self, sums: FloatArray, nearest: FloatArray) -> FloatArray:
-        """Scores from kernel sums and the distances to the nearest center, in units of sigma."""
+        """Scores, given kernel sums and the distances to the nearest center in units of sigma."""
         return np.where(nearest > self.radius, self.floor - nearest**2, sums)
 
 
@@ -62,9 +61,9 @@ class FarField:
 class KernelExpansion:
     """``g(x) = sum_j weights_j exp(-|x - centers_j|^2 / sigma^2)``: arrays in, scores out.
 
-    A row's score depends on that row alone, to the last bit: it is the same whether the row is
-    scored by itself, in any batch, or by any number of threads. The arithmetic is that of
-    ``centers`` (float64 or float32). Nothing is checked but the shape: NaN in, NaN out.
+    The score of a row is the same to the last bit in every batch and with any number of threads.
+    The arithmetic is that of ``centers`` (float64 or float32). Only the shape of rows is checked. A
+    row with NaN gets the score NaN.
 
     Parameters
     ----------
@@ -73,17 +72,18 @@ class KernelExpansion:
     sigma : float
         Width of the kernel.
     centered : bool
-        Subtract 1 from every kernel value. It only shifts g by a constant (none where the weights
-        sum to 0), and keeps the digits where sigma is so wide that all kernels are nearly 1.
+        Subtract 1 from every kernel value. This shifts g by a constant, which is 0 if the weights
+        sum to 0. It keeps the digits of g if sigma is so wide that all kernels are nearly 1.
     far_field : FarField, optional
-        How to score points beyond the reach of every center.
+        Scores of points beyond the reach of every center.
     offset, scale : array of shape (n_features,), optional
-        Columns x are taken as ``(x - offset) / scale``, in whose units the centers and sigma are.
+        Rows x are scored at ``(x - offset) / scale``. The centers and sigma are in those units.
     outward : float
-        Within reach of the centers and where g(x) is positive, the score is ``g(x) exp(-outward
-        |v|^2 / sigma^2)``, v the mean of ``x - centers_j`` weighted by the terms of the sum. v is
-        short among the centers and long beside them, and points away: the point is judged a little
-        further out than it is, to first order at ``x + outward / 2 * v``. 0 is the plain sum.
+        Within reach of the centers, if g(x) is positive, the score is ``g(x) exp(-outward |v|^2 /
+        sigma^2)``. Here v is the mean of ``x - centers_j`` weighted by the terms of the sum. v is
+        short between the centers, long beside them, and points away from them. So the point is
+        scored a little further out than it is: to first order at ``x + outward / 2 * v``. 0 is the
+        plain sum.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class KernelExpansion:
     >>> g.score(np.array([1.0]))
     0.36787944117144233
 
-    Of two points with the same sum, an outward step lowers the one that is beside the centers:
+    Two points have the same sum. An outward step lowers the score of the one beside the centers:
 
     >>> centers, weights = np.array([[-1.0], [1.0]]), np.array([1.0, 1.0])
     >>> among_and_beside = np.array([[0.0], [1.55]])
@@ -119,7 +119,10 @@ class KernelExpansion:
                 f"got {self.centers.shape} and {self.weights.shape}."
             )
         if self.centers.size == 0:
-            raise ValueError("An expansion needs at least one center and one feature.")
+            raise ValueError(
+                "An expansion needs at least one center and one feature; got centers of shape "
+                f"{self.centers.shape}."
+            )
         if self.centers.dtype not in _DTYPES or self.weights.dtype != self.centers.dtype:
             raise ValueError(
                 "centers and weights must both be float64, or both float32; "
@@ -130,7 +133,8 @@ class KernelExpansion:
         if not (np.abs(self._center_coordinates) <= self._coordinate_limit).all():
             raise ValueError(
                 f"sigma={self.sigma} is too small for centers as large as "
-                f"{np.abs(self.centers).max():.3g}: distances overflow {self.centers.dtype}."
+                f"{np.abs(self.centers).max():.3g}: distances overflow {self.centers.dtype}. Raise "
+                "sigma, or scale the columns."
             )
         self._check_columns()
         self._check_outward()
@@ -142,15 +146,15 @@ class KernelExpansion:
             if array is not None and array.shape != (self.n_features,):
                 raise ValueError(f"{name} must have shape ({self.n_features},); got {array.shape}.")
         if self.scale is not None and not (self.scale > 0.0).all():
-            raise ValueError("scale must be positive.")
+            raise ValueError(f"scale must be positive; got {self.scale.min()}.")
 
     def _check_outward(self) -> None:
         if not 0.0 <= self.outward < np.inf:
             raise ValueError(f"outward must be finite and at least 0; got {self.outward}.")
         if self.outward and self.centered:
             raise ValueError(
-                "outward must be 0 where centered=True: a centered sum has no sign, and only a "
-                f"positive one can be stepped outward; got {self.outward}."
+                f"outward={self.outward} must be 0 with centered=True: a centered sum has no sign, "
+                "and an outward step needs a positive sum."
             )
 
     def _freeze(self) -> None:
@@ -178,23 +182,23 @@ class KernelExpansion:
     def __call__(self, points: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row of ``points``, shape ``(n,)``; higher is more nominal.
 
-        Beside the scores, memory stays the same whatever the number of rows. ``n_jobs`` threads
-        share large batches.
+        The memory beside the scores does not grow with the number of rows. ``n_jobs`` threads share
+        large batches.
         """
         if points.ndim != 2 or points.shape[1] != self.n_features:
             raise ValueError(f"Points must have shape (n, {self.n_features}); got {points.shape}.")
         scores = np.empty(len(points), dtype=self.centers.dtype)
         model = self._model
         share_out(
-            lambda part: fill_scores(scores[part], _plain(points[part]), model),
-            self._parts(len(points)),
+            lambda chunk: fill_scores(scores[chunk], _plain(points[chunk]), model),
+            self._chunks(len(points)),
             n_jobs,
         )
         return scores
 
-    def _parts(self, n_rows: int) -> list[slice]:
-        """Parts of a batch that are each worth a thread's while."""
-        n_each = max(_OPERATIONS_PER_PART // self.centers.size, 1)
+    def _chunks(self, n_rows: int) -> list[slice]:
+        """Chunks of the rows, each large enough to pay for its share of a thread."""
+        n_each = max(_OPERATIONS_PER_CHUNK // self.centers.size, 1)
         return [slice(start, start + n_each) for start in range(0, n_rows, n_each)]
 
     def score(self, point: FloatArray) -> float:
@@ -202,7 +206,7 @@ class KernelExpansion:
         return float(score_of(self._row(point), self._model))
 
     def rank(self, point: FloatArray, sorted_scores: FloatArray) -> int:
-        """How many of ``sorted_scores`` (ascending) are at most the point's; -1 if it has NaN."""
+        """Number of ``sorted_scores`` (ascending) at most the point's; -1 if it has NaN."""
         return int(rank_of(self._row(point), self._model, _plain(sorted_scores)))
 
     @property
@@ -216,11 +220,11 @@ class KernelExpansion:
         return int(self.centers.shape[1])
 
     def astype(self, dtype: DTypeLike) -> "KernelExpansion":
-        """Return the same expansion in another floating-point type."""
+        """The same expansion in another floating-point type."""
         return replace(self, centers=self.centers.astype(dtype), weights=self.weights.astype(dtype))
 
     def on_columns(self, offset: FloatArray, scale: FloatArray) -> "KernelExpansion":
-        """Return the same expansion for columns x of which it has seen ``(x - offset) / scale``."""
+        """The same function of rows x before they are scaled to ``(x - offset) / scale``."""
         return replace(self, offset=offset, scale=scale)
 
     def _row(self, point: FloatArray) -> FloatArray:
@@ -233,11 +237,11 @@ class KernelExpansion:
     def _model(self) -> Model:
         far = self.far_field
         far_exponent = np.inf if far is None else far.radius**2 * LOG2_E
-        cutoff = min(far_exponent + _BEYOND_FAR, dead_exponent(self.centers.dtype))
+        cutoff = min(far_exponent + _BEYOND_FAR, zero_exponent(self.centers.dtype))
         tiles = CenterTiles.from_centers(
             self._center_coordinates,
             self.weights,
-            # Out of reach a centered kernel is -1, not 0: no center may be skipped.
+            # A centered kernel is -1 out of reach, not 0, so no center may be skipped.
             reach=np.inf if self.centered else cutoff,
         )
         ones = np.ones(self.n_features)
@@ -252,7 +256,7 @@ class KernelExpansion:
             shift=self._scalar(1.0) if self.centered else None,
             limit=self._scalar(self._coordinate_limit),
             cutoff=self._scalar(cutoff),
-            dead=self._scalar(dead_exponent(self.centers.dtype)),
+            zero_exponent=self._scalar(zero_exponent(self.centers.dtype)),
             far=self._scalar(far_exponent),
             floor=self._scalar(0.0 if far is None else far.floor),
             slope=self._scalar(1.0 / LOG2_E),
@@ -261,15 +265,15 @@ class KernelExpansion:
 
     @property
     def _center_coordinates(self) -> FloatArray:
-        # Scaled as the kernel scales points: in float64, and where columns are taken as they are, a
-        # center is at distance 0 from itself.
+        # Scaled by the same arithmetic as rows. So in float64 without offset and scale, the
+        # distance of a center to itself is 0.
         with np.errstate(over="ignore"):
             coordinates = self.centers.astype(np.float64) * unit_factor(self.sigma)
             return np.asarray(coordinates.astype(self.centers.dtype))
 
     @property
     def _coordinate_limit(self) -> float:
-        """Coordinates are cut off here, so that squared distances stay finite."""
+        """Largest coordinate; larger ones are set to it, so that squared distances are finite."""
         largest = float(np.finfo(self.centers.dtype).max)
         return float(self._scalar(sqrt(largest / 16.0 / self.n_features)))
 
@@ -278,7 +282,7 @@ class KernelExpansion:
 
 
 def _plain(array: FloatArray) -> FloatArray:
-    """The array as the compiled functions know it: others would be compiled for anew."""
+    """The array in the one form that the compiled functions were compiled for."""
     flags = array.flags
     if array.dtype == np.float64 and flags.c_contiguous and flags.writeable:
         return array

@@ -1,12 +1,12 @@
 """Compiled kernel sums, one row at a time.
 
-Row by row, rather than by one matrix product over the batch: a matrix product rounds differently
-for different batch sizes, and a reference score that ties with its own duplicate must not lose the
-tie by an ulp. Distances come from differences of coordinates, so nothing cancels where data lie far
+One matrix product for a batch of rows would round differently for different batch sizes. Then a row
+equal to a reference row could get a different score, and the tie would be lost. So rows are scored
+one by one. Distances come from differences of coordinates, so nothing cancels if the data lie far
 from the origin.
 
-Coordinates are in units in which the kernel is ``2^-|x - c|^2``: the exponent needs no further
-factor. A kernel smaller than ``2^-cutoff`` counts as 0, exactly; so tiles of centers whose box is
+Coordinates are in units in which the kernel is ``2^-|x - c|^2``, so exponents need no further
+factor. A kernel smaller than ``2^-cutoff`` counts as exactly 0. So tiles of centers whose box is
 out of reach can be skipped without changing a bit of the sum.
 """
 
@@ -21,8 +21,8 @@ from rankad.kernels.simd import (
     difference,
     lanes_in,
     larger,
-    least_of,
     loaded,
+    minimum_of,
     multiply_add,
     power_parts,
     shifted_down,
@@ -33,20 +33,20 @@ from rankad.kernels.simd import (
     where_at_most,
 )
 
-#: Numba's cache of what is compiled here knows this file alone, and would outlive a change of the
-#: vectors that it is made of: so the file says which these are (a test compares).
-SIMD_SHA256 = "3071c4f04b207b339afe5b364ff001eab044223883ad92c0045a1a49f9c47163"
+#: Digest of ``simd.py``; a test compares it. Numba's cache notices changes of this file only. So a
+#: change of ``simd.py`` must change this file, too.
+SIMD_SHA256 = "962dfd528bc3f326479f32a3caa6355e9c0c831efc995c34d25c7589ec5cd970"
 
 
 class Model(NamedTuple):
-    """What the compiled functions know of an expansion, in the arithmetic of ``weights``.
+    """An expansion as the compiled functions take it, in the arithmetic of ``weights``.
 
-    A row's coordinates are ``(row - offset) * factor``, cut off at ``limit``. ``centers``,
-    ``weights``, ``lower`` and ``upper`` are those of `CenterTiles`, ``powers`` the
-    `power_constants`. Exponents beyond ``cutoff`` are taken as ``dead``, where the kernel is 0.
-    ``shift`` (1, or None for nothing) is subtracted from each kernel. Where even the nearest
-    center's exponent exceeds ``far`` the score is ``floor - slope * exponent``; elsewhere it is the
-    sum, or unless ``outward`` is None, what an outward step leaves of it.
+    The coordinates of a row are ``(row - offset) * factor``, cut off at ``limit``. ``centers``,
+    ``weights``, ``lower`` and ``upper`` are those of `CenterTiles`, and ``powers`` the
+    `power_constants`. An exponent above ``cutoff`` is replaced by ``zero_exponent``, whose kernel
+    is 0. ``shift`` (1, or None for nothing) is subtracted from each kernel. If the exponent of the
+    nearest center is above ``far``, the score is ``floor - slope * exponent``. Else it is the sum,
+    after an outward step unless ``outward`` is None.
     """
 
     offset: FloatArray
@@ -59,7 +59,7 @@ class Model(NamedTuple):
     shift: Any
     limit: Any
     cutoff: Any
-    dead: Any
+    zero_exponent: Any
     far: Any
     floor: Any
     slope: Any
@@ -70,10 +70,11 @@ class Model(NamedTuple):
 def fill_scores(scores: FloatArray, rows: FloatArray, model: Model) -> None:
     """Write the score of each row to ``scores``.
 
-    Rows go two by two, which loads each center once for both; where centers are skipped, one by
-    one, as each has its own. The arithmetic of a row is the same either way.
+    Two rows are scored together, which loads each center once for both. If tiles are skipped, rows
+    are scored one by one, because each row skips different tiles. The arithmetic of a row is the
+    same in both cases.
     """
-    live = np.arange(model.weights.size // lanes_in(model.weights))
+    reached = np.arange(model.weights.size // lanes_in(model.weights))
     one, other = np.empty((2, rows.shape[1]), dtype=model.weights.dtype)
     terms = _room_for_terms(model)
     other_terms = _room_for_terms(model)
@@ -82,28 +83,30 @@ def fill_scores(scores: FloatArray, rows: FloatArray, model: Model) -> None:
         one_has_nan = _place(one, rows[i], model)
         other_has_nan = _place(other, rows[i + 1], model)
         pair = _pair_of_kernel_sums(one, other, terms, other_terms, model)
-        total, exponent = sum_of(pair[0]), least_of(pair[1])
-        scores[i] = _finished(one_has_nan, total, exponent, one, terms, live, live.size, model)
-        total, exponent = sum_of(pair[2]), least_of(pair[3])
+        total, exponent = sum_of(pair[0]), minimum_of(pair[1])
+        scores[i] = _finished(
+            one_has_nan, total, exponent, one, terms, reached, reached.size, model
+        )
+        total, exponent = sum_of(pair[2]), minimum_of(pair[3])
         scores[i + 1] = _finished(
-            other_has_nan, total, exponent, other, other_terms, live, live.size, model
+            other_has_nan, total, exponent, other, other_terms, reached, reached.size, model
         )
     for i in range(n_paired, rows.shape[0]):
-        scores[i] = _score(rows[i], one, terms, live, model)
+        scores[i] = _score(rows[i], one, terms, reached, model)
 
 
 @compiled
 def score_of(row: FloatArray, model: Model) -> Any:
-    """Score of one row; NaN if there is NaN in it."""
+    """Score of one row; NaN if the row has NaN."""
     coordinates = np.empty(row.size, dtype=model.weights.dtype)
-    live = np.arange(model.weights.size // lanes_in(model.weights))
+    reached = np.arange(model.weights.size // lanes_in(model.weights))
     terms = _room_for_terms(model)
-    return _score(row, coordinates, terms, live, model)
+    return _score(row, coordinates, terms, reached, model)
 
 
 @compiled
 def rank_of(row: FloatArray, model: Model, reference: FloatArray) -> int:
-    """How many of the sorted reference scores are at most the row's; -1 if there is NaN in it."""
+    """Number of sorted reference scores at most the row's score; -1 if the row has NaN."""
     score = score_of(row, model)
     return -1 if np.isnan(score) else np.searchsorted(reference, score, side="right")
 
@@ -115,14 +118,14 @@ def fill_kernels(
     factor: float,
     centers: FloatArray,
     powers: FloatArray,
-    dead: float,
+    zero_exponent: float,
 ) -> None:
-    """Write the kernel of each row of ``rows * factor`` with each center to a row of ``kernels``.
+    """Write the kernels of each row of ``rows * factor`` with the centers to ``kernels``.
 
-    ``centers`` are in tiles, `by_feature`, so the rows of ``kernels`` are filled up to whole
-    vectors. Beyond the exponent ``dead`` kernels are 0.
+    ``centers`` are in tiles, see `by_feature`, so the rows of ``kernels`` are padded to whole
+    vectors. From ``zero_exponent`` on kernels are 0.
     """
-    lanes, largest = lanes_in(centers), splat(dead)
+    lanes, largest = lanes_in(centers), splat(zero_exponent)
     coordinates = np.empty(rows.shape[1], dtype=centers.dtype)
     for i in range(rows.shape[0]):
         for k in range(rows.shape[1]):
@@ -135,22 +138,24 @@ def fill_kernels(
 
 @inlined
 def _score(
-    row: FloatArray, coordinates: FloatArray, terms: FloatArray, live: IntArray, model: Model
+    row: FloatArray, coordinates: FloatArray, terms: FloatArray, reached: IntArray, model: Model
 ) -> Any:
     has_nan = _place(coordinates, row, model)
-    n_live = live.size
+    n_reached = reached.size
     if model.lower.size:
-        n_live = _live_tiles(live, coordinates, model)
-    total, nearest = _kernel_sum(coordinates, terms, live, n_live, model)
-    exponent = least_of(nearest)
-    if exponent > model.far and n_live < live.size:
+        n_reached = _reached_tiles(reached, coordinates, model)
+    total, nearest = _kernel_sum(coordinates, terms, reached, n_reached, model)
+    exponent = minimum_of(nearest)
+    if exponent > model.far and n_reached < reached.size:
         exponent = _nearest(coordinates, model.centers)
-    return _finished(has_nan, sum_of(total), exponent, coordinates, terms, live, n_live, model)
+    return _finished(
+        has_nan, sum_of(total), exponent, coordinates, terms, reached, n_reached, model
+    )
 
 
 @inlined
 def _place(coordinates: FloatArray, row: FloatArray, model: Model) -> bool:
-    """Write the coordinates of a row, and return whether there is NaN in it."""
+    """Write the coordinates of a row, and return whether the row has NaN."""
     has_nan = False
     for k in range(row.size):
         coordinate = (row[k] - model.offset[k]) * model.factor[k]
@@ -166,17 +171,17 @@ def _finished(
     exponent: Any,
     coordinates: FloatArray,
     terms: FloatArray,
-    live: IntArray,
-    n_live: int,
+    reached: IntArray,
+    n_reached: int,
     model: Model,
 ) -> Any:
-    """The score, from the kernel sum, its terms, and the nearest center's exponent."""
+    """The score, given the kernel sum, its terms and the exponent of the nearest center."""
     if has_nan:
         return model.weights.dtype.type(np.nan)
     if exponent > model.far:
         return model.floor - model.slope * exponent
     return _after_outward_step(
-        total, coordinates, terms, live, n_live, model.centers, model.outward
+        total, coordinates, terms, reached, n_reached, model.centers, model.outward
     )
 
 
@@ -185,26 +190,26 @@ def _after_outward_step(
     total: Any,
     coordinates: FloatArray,
     terms: FloatArray,
-    live: IntArray,
-    n_live: int,
+    reached: IntArray,
+    n_reached: int,
     centers: FloatArray,
     outward: Any,
 ) -> Any:
-    """``total exp(-outward |v|^2)`` where the total is positive; elsewhere the total as it is.
+    """``total exp(-outward |v|^2)`` if the total is positive, else the total unchanged.
 
-    ``v = sum_j terms_j (x - c_j) / total``: a sum of differences, so that nothing cancels. It is
-    divided, squared and multiplied in float64, whatever the arithmetic of the expansion: there
-    ``outward`` is neither 0 nor infinite, and an infinite square leaves 0 of the total, not NaN.
+    ``v = sum_j terms_j (x - c_j) / total`` is a sum of differences, so nothing cancels. It is
+    divided, squared and multiplied in float64 even in a float32 expansion. In float64 ``outward``
+    is neither 0 nor infinite, so an infinite square gives the score 0, not NaN.
     """
-    if outward is None:  # known to the compiler, which drops the rest
+    if outward is None:  # known when this is compiled, so the rest is left out
         return total
     if not total > 0:
         return total
     squares, lanes = 0.0, lanes_in(centers)
     for k in range(coordinates.size):
         x, shift = splat(coordinates[k]), splat(coordinates.dtype.type(0))
-        for index in range(n_live):
-            position = (live[index] * coordinates.size + k) * lanes
+        for index in range(n_reached):
+            position = (reached[index] * coordinates.size + k) * lanes
             step = difference(x, loaded(centers, position))
             shift = multiply_add(loaded(terms, index * lanes), step, shift)
         squares += (np.float64(sum_of(shift)) / np.float64(total)) ** 2
@@ -213,23 +218,23 @@ def _after_outward_step(
 
 @inlined
 def _room_for_terms(model: Model) -> FloatArray:
-    """Where to keep the terms of a kernel sum; without an outward step nothing is written there."""
+    """Memory for the terms of a kernel sum; without an outward step nothing is written to it."""
     return model.weights if model.outward is None else np.empty_like(model.weights)
 
 
 @inlined
 def _kernel_sum(
-    coordinates: FloatArray, terms: FloatArray, live: IntArray, n_live: int, model: Model
+    coordinates: FloatArray, terms: FloatArray, reached: IntArray, n_reached: int, model: Model
 ) -> Any:
-    """Sum of the kernels of the live tiles, lane by lane, and the smallest exponents.
+    """Sum of the kernels of the reached tiles and the smallest exponents, both lane by lane.
 
-    An outward step needs the terms of the sum: they are kept in ``terms``.
+    For an outward step, the terms of the sum are written to ``terms``.
     """
     weights, lanes = model.weights, lanes_in(model.weights)
     zero, infinity = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
     total, nearest = zero, infinity
-    for index in range(n_live):
-        first = live[index] * lanes
+    for index in range(n_reached):
+        first = reached[index] * lanes
         exponents = _exponents(coordinates, model.centers, first)
         nearest = smaller(exponents, nearest)
         weight, kernels = loaded(weights, first), _kernels(exponents, model)
@@ -243,7 +248,7 @@ def _kernel_sum(
 def _pair_of_kernel_sums(
     one: FloatArray, other: FloatArray, terms: FloatArray, other_terms: FloatArray, model: Model
 ) -> Any:
-    """Sums and smallest exponents of two rows over all tiles; as `_kernel_sum` of each."""
+    """Sums and smallest exponents of two rows over all tiles, as by `_kernel_sum` for each row."""
     centers, weights, lanes = model.centers, model.weights, lanes_in(model.weights)
     zero, infinity = splat(weights.dtype.type(0)), splat(weights.dtype.type(np.inf))
     total_of_one, nearest_to_one = zero, infinity
@@ -274,14 +279,15 @@ def _pair_of_kernel_sums(
 
 @inlined
 def _kernels(exponents: Any, model: Model) -> Any:
-    within = where_at_most(exponents, splat(model.cutoff), exponents, splat(model.dead))
+    """Kernel values for the exponents of one tile."""
+    within = where_at_most(exponents, splat(model.cutoff), exponents, splat(model.zero_exponent))
     power, fraction = power_parts(within, model.powers)
     return multiply_add(power, fraction, shifted_down(power, model.shift))
 
 
 @inlined
 def _exponents(coordinates: FloatArray, centers: FloatArray, first: int) -> Any:
-    """Squared distances to the tile of centers that begins with this one."""
+    """Squared distances to the centers of the tile that begins with center ``first``."""
     lanes = lanes_in(centers)
     exponents = splat(coordinates.dtype.type(0))
     position = first * coordinates.size
@@ -294,24 +300,25 @@ def _exponents(coordinates: FloatArray, centers: FloatArray, first: int) -> Any:
 
 @compiled
 def _nearest(coordinates: FloatArray, centers: FloatArray) -> Any:
+    """Exponent of the nearest of all centers."""
     nearest = splat(coordinates.dtype.type(np.inf))
     for first in range(0, centers.size // coordinates.size, lanes_in(centers)):
         nearest = smaller(_exponents(coordinates, centers, first), nearest)
-    return least_of(nearest)
+    return minimum_of(nearest)
 
 
 @compiled
-def _live_tiles(live: IntArray, coordinates: FloatArray, model: Model) -> int:
-    """Write the tiles whose box is within reach to ``live``, and return how many they are.
+def _reached_tiles(reached: IntArray, coordinates: FloatArray, model: Model) -> int:
+    """Write the tiles whose box is within reach to ``reached``, and return their number.
 
-    The bound is computed as distances are, term by term: rounding cannot put it above that of a
-    center in the box.
+    The bound is computed by the same operations as a distance, term by term. So rounding cannot
+    make it larger than the distance to a center in the box.
     """
     lanes = lanes_in(coordinates)
     bounds = np.empty(lanes, dtype=coordinates.dtype)
     zero = splat(coordinates.dtype.type(0))
-    n_live = position = 0
-    for first in range(0, live.size, lanes):
+    n_reached = position = 0
+    for first in range(0, reached.size, lanes):
         bound = zero
         for k in range(coordinates.size):
             x = splat(coordinates[k])
@@ -323,6 +330,6 @@ def _live_tiles(live: IntArray, coordinates: FloatArray, model: Model) -> int:
         store(bounds, 0, bound)
         for lane in range(lanes):
             if bounds[lane] <= model.cutoff:
-                live[n_live] = first + lane
-                n_live += 1
-    return n_live
+                reached[n_reached] = first + lane
+                n_reached += 1
+    return n_reached

@@ -1,4 +1,7 @@
-"""Gaussian kernel matrices, ``k(x, y) = exp(-|x - y|^2 / sigma^2)`` (Remark 2: not 2 sigma^2)."""
+"""Gaussian kernel matrices, ``k(x, y) = exp(-|x - y|^2 / sigma^2)``.
+
+As in Remark 2 of the paper, the exponent has sigma^2, not 2 sigma^2.
+"""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -8,7 +11,9 @@ from rankad._typing import FloatArray, IntArray
 
 
 def distances_between(points: FloatArray, others: FloatArray) -> FloatArray:
-    """``|x - y|`` for all pairs, from differences: ``|x|^2 - 2xy + |y|^2`` cancels.
+    """``|x - y|`` for all pairs of rows, from differences.
+
+    ``|x|^2 - 2xy + |y|^2`` would be faster, but cancels.
 
     >>> distances_between(np.array([[0.0], [3.0]]), np.array([[1.0]]))
     array([[1.],
@@ -20,16 +25,16 @@ def distances_between(points: FloatArray, others: FloatArray) -> FloatArray:
 def gaussian_gram(
     distances: FloatArray, sigma: float, *, centered: bool = False, overwrite: bool = False
 ) -> FloatArray:
-    """Kernel matrix of distances; ``centered`` subtracts 1, without losing digits.
+    """Kernel matrix of distances; with ``centered``, minus 1 in every entry.
 
-    Where coefficients sum to zero the two give the same function, and at a wide sigma, where all
-    kernel values are nearly 1, only the centered one keeps its digits. ``overwrite`` puts the
-    matrix in the distances' place: fresh memory of that size costs as much as the arithmetic.
+    If coefficients sum to zero, both matrices give the same function. At a wide sigma all kernel
+    values are nearly 1, and only the centered matrix keeps the digits. With ``overwrite`` the
+    matrix takes the memory of the distances, because new memory costs as much as the arithmetic.
 
     >>> gaussian_gram(np.array([[0.0, 2.0]]), sigma=2.0)
     array([[1.        , 0.36787944]])
     """
-    with np.errstate(over="ignore"):  # a distance of infinitely many sigmas: the kernel is 0
+    with np.errstate(over="ignore"):  # at an infinite exponent the kernel is rightly 0
         exponents = np.divide(distances, sigma, out=distances if overwrite else None)
         np.square(exponents, out=exponents)
     np.negative(exponents, out=exponents)
@@ -39,7 +44,7 @@ def gaussian_gram(
 
 @compiled
 def submatrix(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """``matrix[np.ix_(rows, columns)]``, faster, and without the interpreter lock.
+    """``matrix[np.ix_(rows, columns)]``, but faster and without the interpreter lock.
 
     >>> submatrix(np.eye(3), np.array([0, 2]), np.array([2]))
     array([[0.],

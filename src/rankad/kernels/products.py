@@ -1,8 +1,8 @@
-"""Products with a symmetric matrix, by the BLAS routine that reads only half of it.
+"""Products with a symmetric matrix, by the BLAS routine that reads only half of the matrix.
 
-A product with a kernel matrix too large for the caches takes as long as reading the matrix, so this
-halves it. SciPy offers the routine to Python as well, but keeps the interpreter locked meanwhile;
-called through `ctypes`, by the address that SciPy gives to compiled code, it leaves threads alone.
+If a kernel matrix is too large for the caches, a product takes as long as reading the matrix. So
+this routine halves the time. SciPy's own function for it holds the interpreter lock. Called through
+``ctypes``, at the address that SciPy gives to compiled code, the routine does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.extending import get_cython_function_address
 
 from rankad._typing import FloatArray
 
-#: ``?symv(uplo, n, alpha, A, lda, x, incx, beta, y, incy)``, all by address.
+#: ``?symv(uplo, n, alpha, A, lda, x, incx, beta, y, incy)``; all arguments are addresses.
 _SYMV = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10)
 
 _ROUTINES: Final = {
@@ -28,7 +28,7 @@ _ROUTINES: Final = {
 
 
 def symmetric_product(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    """``matrix @ vector`` for a symmetric matrix, in the matrix's precision; float64 comes back.
+    """``matrix @ vector`` for a symmetric matrix, computed in its precision, as float64.
 
     >>> symmetric_product(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, -1.0]))
     array([ 1., -2.])

@@ -1,14 +1,15 @@
 """Fewer centers for a given function, by greedy pursuit in the kernel's space.
 
-At a wide sigma neighboring kernels are nearly the same function, and a sum of hundreds can be
-written with a few dozen. The pursuit picks one center after another, always the one whose kernel
-lowers the distance to g the most, and projects g onto the kernels picked. It ends with a
-certificate: as k(x, x) = 1, no score changes by more than that distance,
+At a wide sigma neighboring kernels are nearly the same function. So a few dozen kernels can express
+a sum of hundreds. The pursuit picks centers one by one, always the center whose kernel lowers the
+distance to g the most, and projects g onto the picked kernels. Because k(x, x) = 1, no score
+changes by more than that distance,
 
     sup |g - g'| <= |g - g'|_H.
 
-The projection is kept in an orthonormal (Newton) basis v_1, v_2, ... of the picked kernels, as in a
-pivoted Cholesky factorization: picking one costs one column of K and O(n s).
+The projection is in an orthonormal (Newton) basis v_1, v_2, ... of the picked kernels, as in a
+pivoted Cholesky factorization. With s kernels picked, the next one costs one column of K and
+O(n s).
 """
 
 from dataclasses import dataclass
@@ -19,13 +20,13 @@ import scipy.linalg
 
 from rankad._typing import FloatArray, IntArray
 
-#: Pursuit stops where what is left of a kernel's own norm is rounding.
+#: A kernel is not picked if its squared distance to the span of the picked ones is below this.
 _SMALLEST_REMAINDER = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Pursuit:
-    """Centers picked, by index, their weights, and how far the functions are apart at most."""
+    """Indices of the picked centers, their weights, and a bound on the change of any score."""
 
     picked: IntArray
     weights: FloatArray
@@ -33,7 +34,7 @@ class Pursuit:
 
 
 def effective_rank(gram: FloatArray) -> float:
-    """How many really different kernels there are: ``trace(K)^2 / |K|_F^2``, from 1 to n.
+    """Effective number of different kernels, ``trace(K)^2 / |K|_F^2``, from 1 to n.
 
     >>> effective_rank(np.eye(5)), effective_rank(np.ones((5, 5)))
     (5.0, 1.0)
@@ -44,10 +45,10 @@ def effective_rank(gram: FloatArray) -> float:
 def pursue(
     gram: FloatArray, weights: FloatArray, *, tolerance: float, n_max: int
 ) -> Pursuit | None:
-    """Write ``g = sum_j weights_j k(c_j, .)`` with at most ``n_max`` of its centers c_j.
+    """Approximate ``g = sum_j weights_j k(c_j, .)`` with at most ``n_max`` of its centers c_j.
 
-    ``gram`` is the kernel matrix of the centers. None where so few do not come within
-    ``tolerance``, and where g itself is not above it.
+    ``gram`` is the kernel matrix of the centers. The result is None if ``n_max`` centers do not
+    come within ``tolerance`` of g, or if the norm of g is at most ``tolerance``.
 
     >>> line = np.linspace(0.0, 1.0, 50)
     >>> gram = np.exp(-np.subtract.outer(line, line) ** 2 / 25)
@@ -83,11 +84,18 @@ def pursue(
     indices = np.array(picked, dtype=np.int64)
     triangle = newton[: len(picked), indices].T
     new_weights = scipy.linalg.solve_triangular(triangle, coordinates, lower=True, trans="T")
-    # Summed up step by step, the error would be as good as its roundings; so it is taken afresh,
-    # with what rounding may hide.
     change = weights.copy()
     change[indices] -= new_weights
-    magnitude = np.abs(change)
-    rounding = np.finfo(np.float64).eps * float(magnitude @ gram @ magnitude)
-    error_bound = sqrt(max(float(change @ gram @ change), 0.0) + rounding)
+    error_bound = _norm_bound(change, gram)
     return Pursuit(indices, new_weights, error_bound) if error_bound <= 2.0 * tolerance else None
+
+
+def _norm_bound(coefficients: FloatArray, gram: FloatArray) -> float:
+    """Norm of a function in the kernel's space, plus what rounding may hide.
+
+    It is computed from the coefficients, because the error summed up step by step in the pursuit
+    is no more exact than its roundings.
+    """
+    magnitude = np.abs(coefficients)
+    rounding = np.finfo(np.float64).eps * float(magnitude @ gram @ magnitude)
+    return sqrt(max(float(coefficients @ gram @ coefficients), 0.0) + rounding)

@@ -1,10 +1,10 @@
-"""Vectors of numbers inside compiled functions: the few operations a kernel sum needs.
+"""Vectors of numbers inside compiled functions: the few operations that a kernel sum needs.
 
-Numba's own vectorization keeps the partial sums of a loop in memory; these keep them in registers.
-And they say exactly which operations happen in which order, so that a row's score cannot depend on
-how a loop was unrolled around it. LLVM breaks the vectors down to what the processor has.
+Numba's own vectorization keeps the partial sums of a loop in memory. These operations keep them in
+registers, and their order is fixed, so a row's score cannot depend on how a loop is unrolled. LLVM
+splits the vectors to the size that the processor has.
 
-A vector holds `VECTOR_BYTES`: 16 numbers in float64, 32 in float32.
+A vector has `VECTOR_BYTES` bytes: 16 numbers in float64, 32 in float32.
 """
 
 from math import log, sqrt
@@ -44,7 +44,7 @@ def lanes_of(dtype: DTypeLike) -> int:
 
 
 class Vector(types.Type):  # type: ignore[misc]
-    """Numba's view of a vector: its kind of numbers, and how many."""
+    """Numba's type of a vector: the type and the number of its elements."""
 
     def __init__(self, element: types.Float) -> None:
         self.element = element
@@ -66,7 +66,7 @@ class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
 
 @intrinsic  # type: ignore[untyped-decorator]
 def lanes_in(_: Any, array: Any) -> Any:
-    """Numbers in a vector of the array's kind, known to the compiler."""
+    """Numbers in a vector of the array's type, as a constant for the compiler."""
     lanes = Vector(array.dtype).lanes
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -130,7 +130,7 @@ def difference(_: Any, a: Any, b: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def shifted_down(_: Any, a: Any, shift: Any) -> Any:
-    """``a - shift`` in every lane; where ``shift`` is None, no code at all."""
+    """``a - shift`` in every lane; with None for ``shift``, no code at all."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if shift is types.none:
@@ -184,18 +184,18 @@ def where_at_most(_: Any, x: Any, limit: Any, value: Any, otherwise: Any) -> Any
 
 @intrinsic  # type: ignore[untyped-decorator]
 def sum_of(_: Any, vector: Any) -> Any:
-    """Sum over the lanes: always halves added to halves."""
+    """Sum over the lanes, in a fixed order: one half of the lanes is added to the other."""
     return vector.element(vector), _reduction(lambda builder, a, b: builder.fadd(a, b))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def least_of(_: Any, vector: Any) -> Any:
+def minimum_of(_: Any, vector: Any) -> Any:
     """Smallest number of all lanes."""
 
-    def least(builder: Any, a: Any, b: Any) -> Any:
+    def smaller_of(builder: Any, a: Any, b: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", a, b), a, b)
 
-    return vector.element(vector), _reduction(least)
+    return vector.element(vector), _reduction(smaller_of)
 
 
 def _reduction(combined: Any) -> Any:
@@ -221,9 +221,9 @@ def _lanes(indices: range) -> ir.Constant:
 def power_parts(_: Any, exponents: Any, constants: Any) -> Any:
     """``(2^n, 2^r - 1)`` for ``n + r = -exponents``, n an integer and ``|r| <= 1/2``.
 
-    So ``2^-x = 2^n (2^r - 1) + 2^n``, and 2^-x - 1 keeps its digits where x is small. The exponents
-    must lie between 0 and `dead_exponent`, where 2^n is 0. ``constants`` are `power_constants`: an
-    array, since LLVM would load constants of the code one by one in every round.
+    So ``2^-x = 2^n (2^r - 1) + 2^n``, and 2^-x - 1 keeps its digits if x is small. The exponents
+    must lie between 0 and `zero_exponent`, at which 2^n is 0. ``constants`` are `power_constants`,
+    in an array because LLVM would load constants of the code one by one in every iteration.
     """
     layout = np.finfo(str(exponents.element))
 
@@ -250,25 +250,26 @@ def power_parts(_: Any, exponents: Any, constants: Any) -> Any:
 
 _INTP: Final = ir.IntType(types.intp.bitwidth)
 
-#: Terms that make the power exact to rounding.
+#: Number of terms that make the power exact to rounding.
 _N_TERMS: Final = {"float64": 11, "float32": 6}
 
 
-def dead_exponent(dtype: DTypeLike) -> float:
-    """The largest exponent that `power_parts` takes: its power is 0.
+def zero_exponent(dtype: DTypeLike) -> float:
+    """The exponent x at which 2^-x is set to 0, the largest that `power_parts` takes.
 
-    >>> dead_exponent("float64")
+    >>> zero_exponent("float64")
     1023.0
     """
     return float(1 - np.finfo(dtype).minexp)
 
 
 def power_constants(dtype: DTypeLike) -> FloatArray:
-    """What `power_parts` reads: a number to round by, 1, and the coefficients c of a polynomial.
+    """Constants for `power_parts`: a number for rounding, 1, and coefficients c of a polynomial.
 
-    Added to 1.5 times 2^mantissa bits, a small number is rounded to an integer, which then stands
-    in the lowest bits of the sum. The polynomial, ``2^r - 1 = r (c_0 + c_1 r + ...)`` to rounding
-    for ``|r| <= 1/2``, is the one that equals ``(2^r - 1) / r`` at Chebyshev's points.
+    The number for rounding is 1.5 times 2^mantissa bits. A small number added to it is rounded to
+    an integer, which is in the lowest bits of the sum. The polynomial ``c_0 + c_1 r + ...`` equals
+    ``(2^r - 1) / r`` at Chebyshev's points. So ``2^r - 1 = r (c_0 + c_1 r + ...)`` holds to
+    rounding for ``|r| <= 1/2``.
     """
     layout = np.finfo(dtype)
     n_terms = _N_TERMS[layout.dtype.name]

@@ -1,4 +1,4 @@
-"""How the centers of an expansion lie in memory: in tiles of near neighbors, with their boxes."""
+"""Memory layout of the centers of an expansion: tiles of neighboring centers, with boxes."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,11 @@ import numpy as np
 from rankad._typing import FloatArray, IntArray
 from rankad.kernels.simd import VECTOR_BYTES, lanes_of
 
-#: Boxes are used where points near the centers reach at most this share of them.
+#: Boxes are used if the centers themselves are within reach of at most this share of the boxes, in
+#: the mean.
 _PAYING_SHARE = 0.6
 
+#: Number of centers that this is measured on.
 _N_PROBES = 200
 
 
@@ -20,12 +22,12 @@ class CenterTiles:
     Attributes
     ----------
     weights : array of shape (n_tiles * n_lanes,)
-        The last tile is filled up with copies of a center that weigh nothing.
+        The last tile is padded with copies of a center, of weight 0.
     centers : array of shape (n_tiles * n_features * n_lanes,)
         Tile by tile, feature by feature.
     lower, upper : array of shape (n_groups * n_features * n_lanes,)
-        Corners of the box around each tile, in groups of as many boxes as a vector has lanes; the
-        last group is filled up with boxes at infinity. No groups where no tile is ever skipped.
+        Corners of the box around each tile. A group has as many boxes as a vector has lanes, and
+        the last group is padded with boxes at infinity. There are no groups if no tile is skipped.
     """
 
     weights: FloatArray
@@ -35,9 +37,9 @@ class CenterTiles:
 
     @classmethod
     def from_centers(cls, centers: FloatArray, weights: FloatArray, reach: float) -> "CenterTiles":
-        """Lay out centers whose kernels are 0 at squared distances beyond ``reach``.
+        """Lay out centers whose kernels are 0 at squared distances above ``reach``.
 
-        The boxes are kept only where they pay: where many tiles are out of reach.
+        The boxes are kept only if many tiles are out of reach.
         """
         lanes = lanes_of(centers.dtype)
         order = neighborly_order(centers, lanes)
@@ -56,7 +58,7 @@ class CenterTiles:
 
 
 def neighborly_order(points: FloatArray, tile: int) -> IntArray:
-    """Order in which every ``tile`` points in a row lie close together, as a k-d tree would.
+    """Order of the points, by a k-d tree, in which every ``tile`` points lie close together.
 
     >>> neighborly_order(np.array([[0.0], [9.0], [1.0], [8.0], [7.0]]), tile=2)
     array([0, 2, 4, 3, 1])
@@ -69,13 +71,14 @@ def neighborly_order(points: FloatArray, tile: int) -> IntArray:
             continue
         widest = int(np.ptp(points[part], axis=0).argmax())
         in_order = part[np.argsort(points[part, widest], kind="stable")]
-        # Halved between tiles, so that all but the last are full.
+        # Halved between two tiles, so that all tiles but the last are full.
         middle = tile * -(-len(part) // (2 * tile))
         parts += [in_order[middle:], in_order[:middle]]
     return np.concatenate(finished)
 
 
 def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, reach: float) -> bool:
+    """Whether enough boxes are out of reach of a center to pay for the test of all boxes."""
     if len(lower) < 2 * lanes_of(centers.dtype) or reach == np.inf:
         return False
     probes = centers[:: -(-len(centers) // _N_PROBES)]
@@ -87,19 +90,22 @@ def _boxes_pay(centers: FloatArray, lower: FloatArray, upper: FloatArray, reach:
 
 
 def filled_tiles(centers: FloatArray) -> FloatArray:
-    """Centers in tiles of a vector each, ``(n_tiles, n_lanes, n_features)``; the last repeats."""
+    """Centers in tiles of one vector, ``(n_tiles, n_lanes, n_features)``.
+
+    The last tile is padded with copies of the last center.
+    """
     lanes = lanes_of(centers.dtype)
     padding = np.repeat(centers[-1:], -len(centers) % lanes, axis=0)
     return np.concatenate([centers, padding]).reshape(-1, lanes, centers.shape[1])
 
 
 def by_feature(tiles: FloatArray) -> FloatArray:
-    """Tiles as the compiled functions read them: tile by tile, feature by feature."""
+    """The tiles as a flat array for the compiled functions: tile by tile, feature by feature."""
     return _aligned(tiles.transpose(0, 2, 1).ravel())
 
 
 def _aligned(array: FloatArray) -> FloatArray:
-    """Copy that begins at a multiple of a vector's size: no load then touches two cache lines."""
+    """Copy that begins at a multiple of a vector's size, so that no load spans two cache lines."""
     space = np.empty(array.nbytes + VECTOR_BYTES, dtype=np.uint8)
     start = -space.ctypes.data % VECTOR_BYTES
     copy = space[start : start + array.nbytes].view(array.dtype)
@@ -108,6 +114,7 @@ def _aligned(array: FloatArray) -> FloatArray:
 
 
 def _in_groups(corners: FloatArray, lanes: int) -> FloatArray:
+    """Corners of boxes in groups of one vector, feature by feature, padded with infinity."""
     n_missing = -len(corners) % lanes
     padding = np.full((n_missing, corners.shape[1]), np.inf, dtype=corners.dtype)
     padded = np.concatenate([corners, padding])

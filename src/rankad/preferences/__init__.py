@@ -1,4 +1,4 @@
-"""From a statistic to preference pairs (second stage of Algorithm 1)."""
+"""Preference pairs from a statistic: the second stage of Algorithm 1."""
 
 from rankad.preferences.levels import quantized_levels, ranks, tail_levels
 from rankad.preferences.pairs import (

@@ -1,4 +1,4 @@
-"""Ranks of a statistic, and the few levels they are quantized to (Remark 1 of the paper)."""
+"""Ranks of a statistic, and their quantization to a few levels (Remark 1 of the paper)."""
 
 from math import ceil
 
@@ -11,7 +11,9 @@ TAIL_SHARE = 0.1
 
 
 def ranks(statistic: FloatArray) -> FloatArray:
-    """Fraction of points at most as nominal as each, eq. (6): ``r_i = #{j : G_j <= G_i} / n``.
+    """Rank of each point, the share of points with at most its G, eq. (6).
+
+    ``r_i = #{j : G_j <= G_i} / n``, and a higher rank is more nominal.
 
     >>> ranks(np.array([-0.2, -0.9, -0.5, -0.9]))
     array([1.  , 0.5 , 0.75, 0.5 ])
@@ -20,23 +22,24 @@ def ranks(statistic: FloatArray) -> FloatArray:
 
 
 def quantized_levels(statistic: FloatArray, n_levels: int) -> IntArray:
-    """Level ``ceil(m r_i)`` of each point's rank, from 1 (least nominal) to ``n_levels``.
+    """Level ``ceil(m r_i)`` of each point's rank, from 1 (least nominal) to m = ``n_levels``.
 
-    Equal statistics share a rank and so a level; ties can therefore leave levels unequal or empty.
+    Equal values of the statistic get the same level. So with ties, levels may differ in size or be
+    empty.
 
     >>> quantized_levels(np.array([-0.2, -0.9, -0.5, -0.9]), 3)
     array([3, 2, 3, 2])
     """
-    # In integers: m * (count / n) rounds up across a level's edge for some n.
+    # In integers, because for some n the float m * (count / n) rounds up into the next level.
     return -(-n_levels * rank_counts(statistic) // statistic.size)
 
 
 def tail_levels(statistic: FloatArray, share: float = TAIL_SHARE) -> IntArray:
-    """Two levels: 1 for the least nominal ``share`` of the points, 2 for all others.
+    """Two levels: 1 for the tail, the least nominal ``share`` of the points, 2 for all others.
 
-    Alarms are decided in the tail, so that is where the order of the points matters. Equal
-    statistics share a level, so with ties the tail may hold fewer points; or more, where they tie
-    at the bottom.
+    The order of the points matters most in the tail, because alarms are decided there. Equal values
+    of the statistic get the same level. So with ties the tail may be smaller, or larger if the ties
+    are at its bottom.
 
     >>> tail_levels(np.array([-0.2, -0.9, -0.5, -0.9]))
     array([2, 1, 2, 1])
@@ -47,5 +50,5 @@ def tail_levels(statistic: FloatArray, share: float = TAIL_SHARE) -> IntArray:
 
 
 def rank_counts(statistic: FloatArray) -> IntArray:
-    """Number of points at most as nominal as each: n times its rank."""
+    """For each point, the number of points at most as nominal: n times its rank."""
     return np.searchsorted(np.sort(statistic), statistic, side="right")

@@ -1,10 +1,11 @@
-"""Preference pairs, held as blocks: every point of a block's upper set is preferred to every lower.
+"""Preference pairs in blocks. In a block, each upper point is preferred to each lower point.
 
-The pairs of m levels are m - 1 blocks, each level above all lower ones. Where a point's partners
-are a prefix of the points sorted by rank (all smaller ranks, or all smaller by a gap), the prefix
-is cut at the binary digits of its length: its points are one run of 2^k for each digit that is 1.
-Equal runs are one block, so all pairs of n points fit into blocks with O(n log n) members in all,
-and whatever sweeps a block in linear time sweeps them in O(n log n).
+The pairs of m levels are m - 1 blocks. In each block one level is above all lower levels.
+
+For pairs by rank or by a gap of ranks, the partners of a point are the first points in the order of
+ranks. Their number is cut at its binary digits: each digit 1, of place k, is a run of 2^k points.
+Points with the same run share a block. So the pairs of n points need blocks with O(n log n) members
+in all, and a sweep that is linear in a block takes O(n log n) for all pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,23 +19,23 @@ from rankad._typing import FloatArray, IntArray
 from rankad.exceptions import NoPairsError
 from rankad.preferences.levels import rank_counts
 
-#: Weights that depend on both levels make a block of each two levels.
+#: Most levels with pair weights, because every two levels then need a block of their own.
 _MAX_WEIGHTED_LEVELS = 100
 
-#: Weight of a pair, from the levels of the preferred and of the other point.
+#: Weight of a pair, given the level of the preferred point and that of the other point.
 PairWeight = Callable[[int, int], float]
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """The points of each block: those of block b are ``points[starts[b]:starts[b + 1]]``."""
+    """The points of each block. Block b has ``points[starts[b]:starts[b + 1]]``."""
 
     points: IntArray
     starts: IntArray
 
     @classmethod
     def from_groups(cls, groups: list[IntArray]) -> "Members":
-        """Members of the given groups."""
+        """Members with one block for each group of points."""
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         points = np.concatenate([*groups, np.empty(0, dtype=np.int64)]).astype(np.int64)
         return cls(points, np.concatenate([[0], np.cumsum(sizes)]))
@@ -45,14 +46,14 @@ class Members:
         return np.diff(self.starts)
 
     def among(self, new_index: IntArray) -> "Members":
-        """Only the points with a new index (others have -1), under that."""
+        """Members with new indices of the points, without the points whose new index is -1."""
         index = new_index[self.points]
         is_kept = index >= 0
         n_kept_before = np.concatenate([[0], np.cumsum(is_kept)])
         return Members(index[is_kept], n_kept_before[self.starts])
 
     def transposed(self, n_points: int) -> "Members":
-        """The blocks of each point, instead of the points of each block."""
+        """The blocks of each point, in place of the points of each block."""
         blocks = np.repeat(np.arange(len(self.sizes)), self.sizes)
         order = np.argsort(self.points, kind="stable")
         starts = np.searchsorted(self.points[order], np.arange(n_points + 1))
@@ -61,7 +62,7 @@ class Members:
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """Pairs (i, j), i preferred to j, as weighted blocks ``upper x lower`` of points 0..n-1."""
+    """Pairs (i, j) of points 0..n-1, i preferred to j, as weighted blocks ``upper x lower``."""
 
     n: int
     upper: Members
@@ -74,7 +75,7 @@ class Preferences:
         return self.upper.transposed(self.n), self.lower.transposed(self.n)
 
     def among(self, points: IntArray) -> "Preferences":
-        """The pairs of which both are among the given points, which become 0, 1, ...
+        """The pairs within the given points, which get the indices 0, 1, ...
 
         >>> preferences = level_preferences(np.array([1, 3, 2, 1]))
         >>> preferences.among(np.array([1, 2])).total_weight
@@ -87,14 +88,14 @@ class Preferences:
 
     @cached_property
     def total_weight(self) -> float:
-        """Sum of the pairs' weights: their number |P|, where all weights are 1."""
+        """Sum of the pairs' weights: the number of pairs |P| if all weights are 1."""
         return float(self.weights @ (self.upper.sizes * self.lower.sizes))
 
 
 def level_preferences(levels: IntArray, weight: PairWeight | None = None) -> Preferences:
     """All pairs of different levels, the higher level preferred (Remark 1 of the paper).
 
-    ``weight(a, b)`` is that of the pairs between levels a > b, eq. (8); by default 1.
+    ``weight(a, b)`` is the weight of the pairs between levels a > b, eq. (8); by default 1.
 
     >>> level_preferences(np.array([1, 3, 2, 1])).total_weight
     5.0
@@ -121,7 +122,7 @@ def rank_gap_preferences(statistic: FloatArray, min_rank_gap: float) -> Preferen
     3.0
     """
     counts = rank_counts(statistic)
-    # In counts, and a hair less than tau n: it is the rounding of tau that must not decide.
+    # In counts, and slightly below tau n, so that the rounding of tau does not drop a pair.
     largest_partner = counts - min_rank_gap * statistic.size * (1.0 - 1e-12)
     n_lower = np.searchsorted(np.sort(counts), largest_partner, side="right")
     return _prefix_preferences(np.argsort(counts, kind="stable"), n_lower)
@@ -132,7 +133,8 @@ def _weighted_level_preferences(
 ) -> Preferences:
     if len(values) > _MAX_WEIGHTED_LEVELS:
         raise ValueError(
-            f"Pair weights need few levels, at most {_MAX_WEIGHTED_LEVELS}; got {len(values)}."
+            f"A weight needs a number of levels of at most {_MAX_WEIGHTED_LEVELS}; got "
+            f"{len(values)}. Set levels to a smaller number, or leave out weight."
         )
     blocks = []
     for upper in range(1, len(values)):
@@ -141,7 +143,7 @@ def _weighted_level_preferences(
             if not 0.0 <= pair_weight < np.inf:
                 raise ValueError(
                     f"The weight of pairs between levels {values[upper]} and {values[lower]} must "
-                    f"be finite and not negative; got {pair_weight}."
+                    f"be finite and not negative; got {pair_weight}. Change the function weight."
                 )
             if pair_weight > 0.0:
                 blocks.append((points[upper], points[lower], pair_weight))
@@ -149,7 +151,7 @@ def _weighted_level_preferences(
 
 
 def _prefix_preferences(order: IntArray, n_lower: IntArray) -> Preferences:
-    """Each point i is preferred to the first ``n_lower[i]`` points of ``order``."""
+    """Preferences of each point i over the first ``n_lower[i]`` points of ``order``."""
     blocks = []
     for digit in range(int(n_lower.max(initial=0)).bit_length()):
         with_digit = np.flatnonzero((n_lower >> digit) & 1)
@@ -163,23 +165,26 @@ def _prefix_preferences(order: IntArray, n_lower: IntArray) -> Preferences:
 
 
 def require_pairs(statistic: FloatArray, preferences: Preferences) -> None:
-    """Raise `NoPairsError`, saying why, where no point is preferred to another."""
+    """Raise `NoPairsError` with the reason if no point is preferred to another."""
     if preferences.total_weight > 0.0:
         return
     n_values = np.unique(statistic).size
     if n_values == 1:
         reason = f"the statistic is {statistic[0] + 0.0:.6g} for every one of them"
-        advice = "Are the rows all equal, or evenly spaced? More, or more varied, rows are needed."
+        advice = (
+            "The rows may be all equal, or evenly spaced. Train on more rows, or on more varied "
+            "ones."
+        )
         if statistic[0] == 0.0:
             advice = (
-                "Are the rows all equal? Or has each as many copies as neighbors: then raise "
-                "n_neighbors above the number of copies."
+                "Are the rows all equal? Then train on more varied rows. Does each row have "
+                "n_neighbors or more copies? Then raise n_neighbors above the number of copies."
             )
     else:
-        reason = f"their {n_values} distinct statistics are too few or too close to be told apart"
+        reason = f"{n_values} distinct statistics are too few or too close for two levels"
         advice = (
-            "Ties may not be split between levels: raise n_levels, lower min_rank_gap, or train on "
-            "more rows. A pair_weight must not be 0 for all pairs."
+            "Equal statistics always get the same level. Raise levels, lower min_gap, or train on "
+            "more rows. The function weight must not be 0 for all pairs."
         )
     raise NoPairsError(
         f"No preference pairs among the {statistic.size} training points: {reason}. {advice}"

@@ -1,4 +1,4 @@
-"""The convex problem of the ranker and its solver (third stage of Algorithm 1)."""
+"""The convex problem of the ranker and its solver: the third stage of Algorithm 1."""
 
 from collections.abc import Callable
 from typing import Final
@@ -10,7 +10,7 @@ from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.pairwise import PairwiseSquaredHinge
 from rankad.solvers.solution import Solution, Status
 
-#: The losses that can be asked for by name: each takes the preferences, the anchor and its margin.
+#: The losses by name. Each takes the preferences, the anchor and the anchor's margin.
 LOSSES: Final[dict[str, Callable[..., Loss]]] = {
     "squared_hinge": PairwiseSquaredHinge,
     "hinge": PairwiseHinge,

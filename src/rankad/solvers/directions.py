@@ -1,19 +1,20 @@
-"""Newton's equations of a kernel machine, ``(I + C H K) d = -r``, solved in one of two ways.
+"""Newton's equations of a kernel machine, ``(I + C H K) d = -r``, and two ways to solve them.
 
-The operator is self-adjoint and positive in the kernel's inner product <u, v>_K = u'Kv: conjugate
-gradients need one product with K per iteration and never K's inverse. Where they are slow (large
-C), an LU factorization of I + C H K takes over. Rows where H is zero read ``d_i = -r_i``, so only
-the active rows and columns are factorized, and H K there costs O(m n^2) by the loss's own sweeps.
+The operator is self-adjoint and positive in the kernel's inner product <u, v>_K = u'Kv. So
+conjugate gradients need one product with K per iteration and never the inverse of K. If they are
+slow (large C), an LU factorization of I + C H K is used. In rows where H is zero the equation is
+``d_i = -r_i``. So only the active rows and columns are factorized, and the loss's sweeps compute
+H K there in O(m n^2).
 
-A direction need not be exact: its scores K d are computed in double precision, and the next step
-corrects what it missed. So the equations are first solved with K in single precision, at less than
-half the cost. Rounding errors of K are multiplied by C H, though, and where C is large and the
-kernel wide they drown the identity. That can be told from the direction: along an exact solution,
-and along any iterate of conjugate gradients, the quadratic model of J is least at step 1,
+A direction need not be exact, because its scores K d are computed in double precision and the next
+step corrects its error. So the equations are first solved with K in single precision, at less than
+half the cost. But C H multiplies the rounding errors of K. If C is large and the kernel wide, the
+errors are larger than the identity. The direction shows this: along an exact solution, and along
+any iterate of conjugate gradients, the quadratic model of J has its minimum at step 1,
 
     d'K d + C (K d)'H (K d) = -r'K d.
 
-Where this fails, the equations are solved again in double precision.
+If this fails, the equations are solved again in double precision.
 """
 
 from collections.abc import Callable
@@ -26,18 +27,18 @@ from rankad.kernels.gram import submatrix
 from rankad.kernels.products import symmetric_product
 from rankad.solvers.objective import LossAt
 
-#: Up to this many active points a factorization always beats conjugate gradients.
+#: Up to this many active points a factorization is always used.
 _ALWAYS_DIRECT = 200
 
-#: Up to this many active points a factorization may take over from conjugate gradients.
-_EVER_DIRECT = 6000
+#: Up to this many active points a factorization is used if conjugate gradients are slow.
+_MAX_DIRECT = 6000
 
 _MAX_CG_ITERATIONS = 2000
 
-#: From this many points on, single precision saves time: smaller matrices fit into caches anyway.
+#: From this many points on, single precision saves time. Smaller matrices fit into the caches.
 _ROUGH_FROM = 800
 
-#: By how much, relatively, the two sides of the test of a direction may differ.
+#: Largest relative difference between the two sides of the test of a direction.
 _MODEL_SLACK = 0.1
 
 
@@ -51,14 +52,15 @@ class Direction(NamedTuple):
 class KernelSystem:
     """Solver of Newton's equations for one kernel matrix, at any C and any scores.
 
-    It remembers what failed, as the next equations will be much like the last.
+    It remembers which way failed, because the next equations are similar.
 
     Parameters
     ----------
     gram : array of shape (n, n)
     sums_to_zero : bool
-        Whether exact directions sum to zero (the loss does not see shifts). A centered kernel is
-        positive only then, so what rounding leaves of the sum is removed.
+        Whether exact directions sum to zero, because a constant added to all scores does not change
+        the loss. A centered kernel is positive only on such directions, so the rest of the sum that
+        rounding leaves is subtracted.
     """
 
     def __init__(self, gram: FloatArray, *, sums_to_zero: bool) -> None:
@@ -68,7 +70,7 @@ class KernelSystem:
         self._prefers_factors = False
 
     def use_double_precision(self) -> bool:
-        """Solve in double precision from now on; False where that was so already."""
+        """Solve in double precision from now on. Returns False if it already did."""
         was_rough, self._rough_gram = self._rough_gram is not None, None
         return was_rough
 
@@ -80,10 +82,10 @@ class KernelSystem:
         gram_residual: FloatArray,
         forcing: float,
     ) -> Direction:
-        """Newton's direction, up to ``forcing`` relative to the residual where it is iterative."""
+        """Newton's direction, to the relative residual ``forcing`` if found by iteration."""
         equations = _Equations(local, C, residual, gram_residual)
         if self._rough_gram is not None:
-            with np.errstate(all="ignore"):  # what overflows will not pass the test
+            with np.errstate(all="ignore"):  # a direction with an overflow fails the test
                 direction = self._solved(equations, self._rough_gram, forcing)
             if equations.is_solved_by(direction):
                 return direction
@@ -92,7 +94,7 @@ class KernelSystem:
 
     def _solved(self, equations: "_Equations", gram: FloatArray, forcing: float) -> Direction:
         active = np.flatnonzero(equations.local.is_active)
-        may_factorize = active.size <= _EVER_DIRECT
+        may_factorize = active.size <= _MAX_DIRECT
         is_solved = False
         if not may_factorize or not (self._prefers_factors or active.size <= _ALWAYS_DIRECT):
             budget = _products_worth_factors(active.size, len(gram))
@@ -113,15 +115,16 @@ class KernelSystem:
 
 
 def _products_worth_factors(n_active: int, n: int) -> int:
-    """Products with K that conjugate gradients may take, before a factorization is worth more.
+    """Number of products with K after which a factorization is the better way.
 
-    It costs about twice as many, but its direction is exact, which saves steps.
+    A factorization costs about twice as many products, but its direction is exact, which saves
+    steps.
     """
     return 10 + int(0.1 * (n_active / n) ** 2 * n_active)
 
 
 class _Equations(NamedTuple):
-    """``(I + C H K) d = -r``."""
+    """The equations ``(I + C H K) d = -r`` at one point of the descent."""
 
     local: LossAt
     C: float
@@ -133,14 +136,14 @@ class _Equations(NamedTuple):
         return self.C * self.local.hessian_product(scores)
 
     def is_solved_by(self, direction: Direction) -> bool:
-        """Whether the quadratic model is least, along the direction, at about step 1."""
+        """Whether the quadratic model along the direction has its minimum at about step 1."""
         coefficients, scores = direction
         slope = -float(self.residual @ scores)
         curvature = float(scores @ (coefficients + self.curvature(scores)))
         return slope > 0.0 and abs(curvature - slope) <= _MODEL_SLACK * slope
 
     def factorized(self, gram: FloatArray, active: IntArray) -> FloatArray:
-        """The solution by LU of the active rows; elsewhere ``d_i = -r_i``."""
+        """The solution by LU of the active rows; in the other rows ``d_i = -r_i``."""
         direction = -self.residual
         direction[active] = 0.0
         known = self.curvature(symmetric_product(gram, direction))[active]
@@ -150,7 +153,7 @@ class _Equations(NamedTuple):
         right_side = (-self.residual[active] - known).astype(gram.dtype)
         try:
             direction[active] = np.linalg.solve(matrix, right_side)
-        except np.linalg.LinAlgError:  # singular, by rounding: no direction
+        except np.linalg.LinAlgError:  # singular by rounding, so there is no direction
             direction[:] = np.nan
         return direction
 
@@ -163,7 +166,10 @@ def conjugate_gradients(
     forcing: float,
     max_iterations: int,
 ) -> tuple[FloatArray, bool]:
-    """Solve ``(I + curvature K) d = residual`` in the K-inner product, to ``forcing``, relative."""
+    """Solve ``(I + curvature K) d = residual`` in the K-inner product.
+
+    Returns d, and whether it reached the relative residual ``forcing``.
+    """
     solution = np.zeros_like(residual)
     search, gram_search = residual, gram_residual
     squared_norm = residual @ gram_residual
@@ -171,7 +177,7 @@ def conjugate_gradients(
     for _ in range(max_iterations):
         image = search + curvature(gram_search)
         energy = gram_search @ image
-        if energy <= 0.0:  # rounding: the directions left lie in K's null space
+        if energy <= 0.0:  # by rounding: the remaining directions lie in the null space of K
             return solution, True
         length = squared_norm / energy
         solution = solution + length * search

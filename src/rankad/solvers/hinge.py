@@ -1,14 +1,15 @@
-"""The hinge, the paper's equation (9), smoothed ever less for Newton's method.
+"""The hinge loss of the paper's equation (9), smoothed in stages for Newton's method.
 
 With e = 1 - t the shortfall of a pair, the hinge is ``max(0, e)``. Smoothed over a width h it is
 
-    0 where e <= -h,    (e + h)^2 / (4 h) where |e| < h,    e where e >= h,
+    0 where e <= -h,    (e + h)^2 / (4 h) where |e| < h,    e where e >= h.
 
-never below the hinge and never more than h/4 above it. And it is a difference of squared hinges:
+It lies at most h/4 above the hinge and never below it. It is a difference of squared hinges,
 ``(max(0, e + h)^2 - max(0, e - h)^2) / (4 h)``, with the margins 1 + h and 1 - h. So its value,
-gradient and Hessian are those of two squared hinges, by the same sweeps.
+gradient and Hessian come from the sweeps of two squared hinges.
 
-The smoothed objective's minimum exceeds the exact one's by at most C |P| (1 + anchor) h / 4.
+The minimum of the smoothed objective exceeds that of the exact one by at most
+C |P| (1 + anchor) h / 4.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad.preferences import Preferences
 from rankad.solvers.pairwise import PairwiseSquaredHinge, PairwiseSquaredHingeAt
 
-#: Widths of the stages, each starting from the last one's minimum.
+#: Widths of the stages. Each stage starts from the minimum of the stage before.
 _WIDTHS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
 
@@ -40,22 +41,22 @@ class PairwiseHinge:
 
     @property
     def stages(self) -> tuple["PairwiseHinge", ...]:
-        """Ever less smooth versions, down to this one."""
+        """Versions of decreasing width, this one last."""
         wider = [replace(self, width=width) for width in _WIDTHS if width > self.width]
         return (*wider, self)
 
     @property
     def is_shift_invariant(self) -> bool:
-        """Without an anchor only differences of scores matter."""
+        """Whether only differences of scores matter, as without an anchor."""
         return self.anchor == 0
 
     def sampled(self, points: IntArray) -> tuple["PairwiseHinge", float]:
-        """The loss of some of the points, and how many times as large that of all is."""
+        """The loss of some of the points, and the factor from it to the loss of all."""
         squared, factor = self._squared(0.0).sampled(points)
         return replace(self, preferences=squared.preferences), factor
 
     def at(self, scores: FloatArray) -> "PairwiseHingeAt":
-        """Expand the smoothed loss at these scores."""
+        """The smoothed loss at these scores."""
         return PairwiseHingeAt(
             self._squared(self.width).at(scores), self._squared(-self.width).at(scores), self.width
         )
@@ -68,7 +69,7 @@ class PairwiseHinge:
 
 @dataclass(frozen=True, eq=False)
 class PairwiseHingeAt:
-    """The smoothed hinge at given scores, from the two squared hinges it is made of."""
+    """The smoothed hinge at given scores, as a difference of two squared hinges."""
 
     outer: PairwiseSquaredHingeAt
     inner: PairwiseSquaredHingeAt
@@ -86,7 +87,7 @@ class PairwiseHingeAt:
 
     @property
     def is_active(self) -> BoolArray:
-        """Whether each point is in an active pair, that with the anchor included."""
+        """Whether each point is in an active pair, the pair with the anchor included."""
         return self.outer.is_active
 
     def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:

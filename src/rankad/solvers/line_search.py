@@ -1,4 +1,4 @@
-"""How far to go along a direction: the objective's minimum on a line, nearly."""
+"""Line search: the step along a direction that nearly minimizes the objective."""
 
 from math import inf
 
@@ -7,11 +7,11 @@ from rankad.solvers.objective import Loss, LossAt
 
 _MAX_STEPS = 40
 
-#: Share of the first slope that may be left.
+#: The search ends when the slope is at most this share of the slope at step 0.
 _SLOPE_LEFT = 0.1
 
 
-def least_along(
+def minimum_along(
     loss: Loss,
     C: float,
     scores: FloatArray,
@@ -21,12 +21,12 @@ def least_along(
     linear: float,
     quadratic: float,
 ) -> tuple[float, LossAt]:
-    """Step t that nearly minimizes the objective along a line, 0 where nothing is gained.
+    """Step t that nearly minimizes the objective along a line, and the loss at that step.
 
-    With the loss at the scores there. The objective is ``1/2 |w|^2 + C loss(f)``; along the line it
-    is, but for a constant, ``t linear + 1/2 t^2 quadratic + C loss(scores + t direction)``. That is
-    convex and piecewise quadratic: Newton's method on its derivative, kept inside a bracket, lands
-    on the minimum of the right piece in a few evaluations.
+    The step is 0 if no step lowers the objective. The objective is ``1/2 |w|^2 + C loss(f)``. Up to
+    a constant, it is ``t linear + 1/2 t^2 quadratic + C loss(scores + t direction)`` along the
+    line. That is convex and piecewise quadratic. So Newton's method on its derivative, kept inside
+    a bracket, finds the minimum in a few evaluations.
     """
     first_slope = linear + C * float(local.gradient @ direction)
     best, best_local = 0.0, local
@@ -37,8 +37,8 @@ def least_along(
         trial = loss.at(scores + step * direction)
         slope = linear + step * quadratic + C * float(trial.gradient @ direction)
         gain = step * (linear + 0.5 * step * quadratic) + C * (trial.value - local.value)
-        # Convex, so still falling at the step means fallen all the way; the gain itself may drown
-        # in rounding near the minimum.
+        # The objective is convex, so if it still falls at the step, it fell all the way. The slope
+        # decides because near the minimum the gain is lost in rounding.
         if slope <= 0.0 or gain < 0.0:
             best, best_local = step, trial
             if abs(slope) <= -_SLOPE_LEFT * first_slope:

@@ -5,19 +5,20 @@ Minimize over w, with scores f = Z w,
     J(w) = 1/2 |w|^2 + C loss(f).
 
 Z has one row for each point and r columns. With z and H the gradient and the Hessian of the loss,
-J has the gradient ``w + C Z'z``, and Newton's direction solves ``(I + C Z'HZ) d = -gradient``. That
-is done by conjugate gradients, O(n r) each. Some tens of them suffice unless C is large; where they
-do not, the matrix, only r by r, is formed in O(n r^2) for each block of pairs, and factorized.
+the gradient of J is ``w + C Z'z``, and Newton's direction d solves ``(I + C Z'HZ) d = -gradient``.
+Conjugate gradients solve it at O(n r) per iteration, in some tens of iterations unless C is large.
+If they fail, the r by r matrix is formed in O(n r^2) for each block of pairs, and factorized.
 
-With very many points each pass over Z takes long. There the matrix is formed of a sample of the
-points, which makes so good a preconditioner that a few conjugate gradients solve the equations of
-all; and the minimum of the sample is the start. So a solve is a handful of passes over Z.
+With very many points each pass over Z is slow. Then the matrix is formed from a sample of the
+points. It is a preconditioner so good that a few conjugate gradients solve the equations of all
+points. The minimum of the sample is the start. So a solve takes only a few passes over Z.
 """
 
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import inf, sqrt
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -26,17 +27,18 @@ from scipy.sparse.linalg import LinearOperator, cg
 from rankad._progress import logger
 from rankad._threads import one_thread_each
 from rankad._typing import FloatArray, IntArray
-from rankad.solvers.line_search import least_along
+from rankad.solvers.line_search import minimum_along
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.solution import Solution, Status
 
-#: Points of the sample; up to twice as many are all taken.
+#: Points of the sample. Up to twice as many points, all are taken.
 _SAMPLE = 20_000
 
-#: The minimum of the sample is only a start.
+#: Tolerance on the sample, whose minimum is only a start.
 _SAMPLE_TOL = 1e-3
 
-#: Conjugate gradients before the matrix is factorized instead, or the direction taken as it is.
+#: After this many conjugate gradients the matrix is factorized; with a sample, the direction is
+#: taken as it is.
 _MAX_CG_ITERATIONS = 300
 
 
@@ -52,7 +54,7 @@ def minimize_linear(
     """Minimize ``1/2 |w|^2 + C loss(features w)`` from ``start`` (default 0) by Newton steps.
 
     Stops when the gradient's norm is at most ``tol`` times that of w, or after ``max_iter`` steps.
-    A loss in several stages takes each in turn.
+    The stages of a loss are minimized in turn.
     """
     sample = None
     if len(features) > 2 * _SAMPLE:
@@ -67,8 +69,8 @@ def minimize_linear(
     for stage in loss.stages:
         if sample is not None:
             sample = sample.of(stage)
-        # Products with so few rows are short: threads beside other busy processes would wait for
-        # one another for longer than the product takes.
+        # Products with few rows are short: on a busy machine, threads would wait for each other
+        # for longer than a product takes.
         with one_thread_each() if sample is None else nullcontext():
             solution = _minimize_stage(stage, features, sample, C, w, tol, max_iter)
         w, n_iter = solution.coefficients, n_iter + solution.n_iter
@@ -77,7 +79,7 @@ def minimize_linear(
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Some of the points, their rows of Z, their loss, and how many times as large that of all."""
+    """Some of the points, their rows of Z, their loss, and the factor to the loss of all."""
 
     rows: IntArray
     features: FloatArray
@@ -90,9 +92,32 @@ class _Sample:
         return replace(self, loss=loss, factor=factor)
 
     def preconditioner(self, scores: FloatArray, C: float) -> LinearOperator:
-        """Solves Newton's equations of the sample, which are nearly those of all points."""
+        """Solver of the sample's Newton equations, which are nearly those of all points."""
         hessian = self.loss.at(scores[self.rows]).projected_hessian(self.features)
         return LinearOperator(hessian.shape, _solver(hessian, self.factor * C), dtype=np.float64)
+
+
+class _Point(NamedTuple):
+    """The coordinates w, their scores Z w, and the loss there."""
+
+    w: FloatArray
+    scores: FloatArray
+    local: LossAt
+
+    def objective(self, C: float) -> float:
+        return 0.5 * float(self.w @ self.w) + C * self.local.value
+
+    def solution(self, C: float, gradient_norm: float, n_iter: int, status: Status) -> Solution:
+        return Solution(
+            coefficients=self.w,
+            warm_start=self.w,
+            scores=self.scores,
+            objective=self.objective(C),
+            gradient_norm=gradient_norm,
+            error_bound=gradient_norm,
+            n_iter=n_iter,
+            status=status,
+        )
 
 
 def _minimize_stage(
@@ -104,100 +129,100 @@ def _minimize_stage(
     tol: float,
     max_iter: int,
 ) -> Solution:
-    status, first_norm, least_norm, least_objective = Status.MAX_ITER, 0.0, inf, inf
+    first_norm, min_norm, min_objective = 0.0, inf, inf
     is_exact = False
     scores = features @ w
-    local = loss.at(scores)
+    point = _Point(w, scores, loss.at(scores))
     for n_iter in range(max_iter + 1):
-        gradient = w + C * (local.gradient @ features)
+        gradient = point.w + C * (point.local.gradient @ features)
         gradient_norm = float(np.linalg.norm(gradient))
         first_norm = first_norm or gradient_norm
-        objective = 0.5 * float(w @ w) + C * local.value
-        target = tol * float(np.linalg.norm(w))
+        objective = point.objective(C)
+        target = tol * float(np.linalg.norm(point.w))
         if sample is not None:  # each step takes seconds
             logger.info(
-                "training: step %d, gradient %.2g, to fall to %.2g", n_iter, gradient_norm, target
+                "training: step %d, gradient norm %.2g, target %.2g", n_iter, gradient_norm, target
             )
         if gradient_norm <= target:
-            status = Status.CONVERGED
-            break
-        if gradient_norm >= least_norm and objective >= least_objective:
+            return point.solution(C, gradient_norm, n_iter, Status.CONVERGED)
+        if gradient_norm >= min_norm and objective >= min_objective:
             if is_exact or sample is not None:
-                status = Status.STALLED
-                break
-            is_exact = True  # rounding in the conjugate gradients may be what is in the way
-        least_norm = min(gradient_norm, least_norm)
-        least_objective = min(objective, least_objective)
+                return point.solution(C, gradient_norm, n_iter, Status.STALLED)
+            is_exact = True  # rounding in the conjugate gradients may be the obstacle
         if n_iter == max_iter:
             break
+        min_norm = min(gradient_norm, min_norm)
+        min_objective = min(objective, min_objective)
         forcing = 0.0 if is_exact else min(0.1, sqrt(gradient_norm / first_norm))
-        direction = _direction(local, features, sample, C, scores, gradient, forcing)
-        direction_scores = features @ direction
-        step, local = least_along(
-            loss,
-            C,
-            scores,
-            local,
-            direction_scores,
-            linear=float(w @ direction),
-            quadratic=float(direction @ direction),
-        )
-        if step > 0.0:
-            w, scores = w + step * direction, scores + step * direction_scores
-    return Solution(
-        coefficients=w,
-        warm_start=w,
-        scores=scores,
-        objective=objective,
-        gradient_norm=gradient_norm,
-        error_bound=gradient_norm,
-        n_iter=n_iter,
-        status=status,
-    )
+        point = _step(loss, features, sample, C, point, gradient, forcing)
+    return point.solution(C, gradient_norm, n_iter, Status.MAX_ITER)
 
 
-def _direction(
-    local: LossAt,
+def _step(
+    loss: Loss,
     features: FloatArray,
     sample: _Sample | None,
     C: float,
-    scores: FloatArray,
+    point: _Point,
+    gradient: FloatArray,
+    forcing: float,
+) -> _Point:
+    """The point after one step of Newton's method, or the same point if no step gains."""
+    direction = _direction(point, features, sample, C, gradient, forcing)
+    direction_scores = features @ direction
+    step, local = minimum_along(
+        loss,
+        C,
+        point.scores,
+        point.local,
+        direction_scores,
+        linear=float(point.w @ direction),
+        quadratic=float(direction @ direction),
+    )
+    if step > 0.0:
+        return _Point(point.w + step * direction, point.scores + step * direction_scores, local)
+    return point
+
+
+def _direction(
+    point: _Point,
+    features: FloatArray,
+    sample: _Sample | None,
+    C: float,
     gradient: FloatArray,
     forcing: float,
 ) -> FloatArray:
-    """Newton's direction to a relative residual of ``forcing``, exact for 0.
+    """Newton's direction to the relative residual ``forcing``, which is exact for 0.
 
-    NaN where rounding leaves none.
+    It is NaN if the matrix is singular by rounding.
     """
     try:
         with np.errstate(all="ignore"):
-            direction = _by_conjugate_gradients(
-                local, features, sample, C, scores, gradient, forcing
-            )
+            direction = _by_conjugate_gradients(point, features, sample, C, gradient, forcing)
         if direction is None:
-            return -_solver(local.projected_hessian(features), C)(gradient)
-    except np.linalg.LinAlgError:  # not positive definite, by rounding: no direction
+            return -_solver(point.local.projected_hessian(features), C)(gradient)
+    except np.linalg.LinAlgError:  # not positive definite by rounding, so there is no direction
         return np.full_like(gradient, np.nan)
     return direction
 
 
 def _by_conjugate_gradients(
-    local: LossAt,
+    point: _Point,
     features: FloatArray,
     sample: _Sample | None,
     C: float,
-    scores: FloatArray,
     gradient: FloatArray,
     forcing: float,
 ) -> FloatArray | None:
-    """Newton's direction; None where it takes a factorization."""
+    """Newton's direction by conjugate gradients; None if it needs a factorization."""
     if forcing == 0.0:
         return None
     size = (len(gradient), len(gradient))
+    hessian_product = point.local.hessian_product
     hessian = LinearOperator(
-        size, lambda v: v + C * (local.hessian_product(features @ v) @ features), dtype=np.float64
+        size, lambda v: v + C * (hessian_product(features @ v) @ features), dtype=np.float64
     )
-    preconditioner = None if sample is None else sample.preconditioner(scores, C)
+    preconditioner = None if sample is None else sample.preconditioner(point.scores, C)
     direction, n_unsolved = cg(
         hessian, -gradient, rtol=forcing, M=preconditioner, maxiter=_MAX_CG_ITERATIONS
     )
@@ -206,9 +231,9 @@ def _by_conjugate_gradients(
 
 
 def _solver(hessian: FloatArray, C: float) -> Callable[[FloatArray], FloatArray]:
-    """Solves systems with ``I + C hessian``."""
+    """Function that solves systems with the matrix ``I + C hessian``."""
     matrix = C * hessian
     matrix.flat[:: len(matrix) + 1] += 1.0
-    with one_thread_each():  # beside other busy processes, more wait for one another for seconds
+    with one_thread_each():  # on a busy machine, more threads wait for each other for seconds
         factor = scipy.linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
     return lambda right_side: np.asarray(scipy.linalg.cho_solve(factor, right_side))

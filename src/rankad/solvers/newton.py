@@ -4,18 +4,19 @@ Minimize over the coefficients a, with scores f = K a,
 
     J(a) = 1/2 a'K a + C loss(f).
 
-Its gradient in the kernel's own inner product <u, v>_K = u'Kv has the coefficients
-``r = a + C z``, z the gradient of the loss in f; at the minimum a = -C z. Newton's direction solves
+In the kernel's inner product <u, v>_K = u'Kv, the gradient of J has the coefficients
+``r = a + C z``, with z the gradient of the loss in f. At the minimum a = -C z. Newton's direction d
+solves
 
     (I + C H K) d = -r,          H the Hessian of the loss in f,
 
-see `directions`. A step needs two products with K in double precision, K r and K d; the scores then
-move by a multiple of K d.
+see ``directions``. A step needs two products with K in double precision, K r and K d. Then the
+scores change by a multiple of K d.
 
-At the minimum ``a_i = -C z_i`` is exactly 0 for every point in no active pair, so at convergence a
-is recomputed from the gradient: true zeros, true support vectors. That is a gradient step of length
-1, which moves the ranker by the norm of the gradient; where curvature is so high (large C) that it
-would raise the objective, the coefficients off the support are set to zero instead.
+At the minimum ``a_i = -C z_i`` is exactly 0 for every point in no active pair. So at convergence a
+is recomputed from the gradient, which gives true zeros and true support vectors. That is a gradient
+step of length 1, which moves the ranker by the norm of the gradient. If the curvature is so high
+(large C) that this would raise the objective, the coefficients off the support are set to zero.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,16 +29,16 @@ import numpy as np
 from rankad._typing import FloatArray
 from rankad.kernels.products import symmetric_product
 from rankad.solvers.directions import KernelSystem
-from rankad.solvers.line_search import least_along
+from rankad.solvers.line_search import minimum_along
 from rankad.solvers.objective import Loss, LossAt
 from rankad.solvers.solution import Solution, Status
 
-#: By how much, relatively, the objective may rise for true zeros in the coefficients.
+#: Largest relative rise of the objective that is accepted for true zeros in the coefficients.
 _OBJECTIVE_SLACK = 1e-8
 
 
 class _Point(NamedTuple):
-    """Coefficients, their scores K a, and the loss there."""
+    """The coefficients a, their scores K a, and the loss there."""
 
     coefficients: FloatArray
     scores: FloatArray
@@ -48,7 +49,7 @@ class _Point(NamedTuple):
 
 
 class _Descent(NamedTuple):
-    """Where a descent ended, how and after how many steps."""
+    """The point where a descent ended, with its status and the number of steps."""
 
     point: _Point
     gradient_norm: float
@@ -68,7 +69,7 @@ def minimize(
     """Minimize ``1/2 a'Ka + C loss(Ka)`` from ``start`` (default 0) by truncated Newton steps.
 
     Stops when the gradient's norm is at most ``tol`` times the ranker's, in the kernel's space, or
-    after ``max_iter`` steps. A loss in several stages takes each in turn.
+    after ``max_iter`` steps. The stages of a loss are minimized in turn.
     """
     coefficients = np.zeros(len(gram)) if start is None else start
     scores = coefficients if start is None else symmetric_product(gram, coefficients)
@@ -91,7 +92,7 @@ def minimize(
 def minimize_along(
     loss: Loss, gram: FloatArray, Cs: Iterable[float], *, tol: float, max_iter: int = 100
 ) -> Iterator[Solution]:
-    """Minimize for one C after the other, each from the last one's minimum; nothing made sparse."""
+    """Minimize for each C, started from the minimum for the C before; none is made sparse."""
     system = KernelSystem(gram, sums_to_zero=loss.is_shift_invariant)
     coefficients: FloatArray = np.zeros(len(gram))
     scores = coefficients
@@ -135,7 +136,7 @@ def _descend(
 def _descend_stage(
     loss: Loss, system: KernelSystem, C: float, point: _Point, tol: float, max_iter: int
 ) -> _Descent:
-    first_norm, least_norm, least_objective = 0.0, inf, inf
+    first_norm, min_norm, min_objective = 0.0, inf, inf
     for n_iter in range(max_iter + 1):
         residual = point.coefficients + C * point.local.gradient
         gram_residual = symmetric_product(system.gram, residual)
@@ -143,14 +144,14 @@ def _descend_stage(
         if gradient_norm <= tol * _norm(point.coefficients, point.scores):
             return _Descent(point, gradient_norm, n_iter, Status.CONVERGED)
         objective = point.objective(C)
-        is_stalled = gradient_norm >= least_norm and objective >= least_objective
+        is_stalled = gradient_norm >= min_norm and objective >= min_objective
         if is_stalled and not system.use_double_precision():
             return _Descent(point, gradient_norm, n_iter, Status.STALLED)
         if n_iter == max_iter:
             break
         first_norm = first_norm or gradient_norm
-        least_norm = min(gradient_norm, least_norm)
-        least_objective = min(objective, least_objective)
+        min_norm = min(gradient_norm, min_norm)
+        min_objective = min(objective, min_objective)
         forcing = min(0.1, sqrt(gradient_norm / first_norm))
         following = _step(loss, system, C, point, residual, gram_residual, forcing)
         if following is None:
@@ -168,9 +169,9 @@ def _step(
     gram_residual: FloatArray,
     forcing: float,
 ) -> _Point | None:
-    """One step of Newton's method; None where there is nothing left to gain."""
+    """The point after one step of Newton's method; None if no step gains."""
     direction = system.direction(point.local, C, residual, gram_residual, forcing)
-    step, local = least_along(
+    step, local = minimum_along(
         loss,
         C,
         point.scores,
@@ -191,15 +192,18 @@ def _step(
 
 
 def _sparsified(loss: Loss, gram: FloatArray, C: float, point: _Point) -> _Point:
-    """Nearly the same ranker with coefficients exactly zero for points in no active pair."""
-    most = point.objective(C) * (1.0 + _OBJECTIVE_SLACK)
+    """Nearly the same point, with coefficients of exactly zero for points in no active pair.
+
+    The point itself, if its objective would rise too much.
+    """
+    max_objective = point.objective(C) * (1.0 + _OBJECTIVE_SLACK)
     for coefficients in (
         -C * point.local.gradient,
         np.where(point.local.is_active, point.coefficients, 0.0),
     ):
         scores = symmetric_product(gram, coefficients)
         sparse = _Point(coefficients, scores, loss.at(scores))
-        if sparse.objective(C) <= most:
+        if sparse.objective(C) <= max_objective:
             return sparse
     return point
 

@@ -1,4 +1,4 @@
-"""What the solver knows of an objective: value, gradient, Hessian product of the loss."""
+"""What the solver needs of a loss: its value, gradient and Hessian product."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -21,13 +21,13 @@ class LossAt(Protocol):
 
     @property
     def is_active(self) -> BoolArray:
-        """Whether each score's row of the Hessian differs from zero."""
+        """Whether the row of the Hessian of each score differs from zero."""
         ...
 
     def hessian_product(self, vectors: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """(Generalized) Hessian times a vector ``(n,)``, or times each column of ``(n, k)``.
 
-        With ``rows``, which include all active ones, vectors and product have only those.
+        With ``rows``, vectors and product have only these rows. They must include all active rows.
         """
         ...
 
@@ -41,18 +41,18 @@ class Loss(Protocol):
 
     @property
     def is_shift_invariant(self) -> bool:
-        """Whether adding a constant to all scores leaves the loss as it is."""
+        """Whether a constant added to all scores does not change the loss."""
         ...
 
     @property
     def stages(self) -> Sequence["Loss"]:
-        """Losses to minimize in turn, each from the last one's minimum, ending in this one."""
+        """Losses to minimize in turn, each from the minimum of the one before; this one last."""
         ...
 
     def sampled(self, points: IntArray) -> tuple["Loss", float]:
-        """The loss of some of the points, and how many times as large that of all is, about."""
+        """The loss of some of the points, and the factor from it to about the loss of all."""
         ...
 
     def at(self, scores: FloatArray) -> LossAt:
-        """Expand the loss at these scores."""
+        """The loss at these scores, to second order."""
         ...

@@ -1,4 +1,4 @@
-"""What a solver returns: the coefficients, and how they were reached."""
+"""What a solver returns: the coefficients, how exact they are, and why it stopped."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,7 +7,7 @@ from rankad._typing import FloatArray
 
 
 class Status(Enum):
-    """Why the solver stopped, with advice where the user can do something."""
+    """Why the solver stopped, with advice."""
 
     CONVERGED = "gradient norm fell below tol"
     MAX_ITER = "max_iter reached; raise max_iter, or lower C"
@@ -21,10 +21,10 @@ class Solution:
     Attributes
     ----------
     coefficients : array of shape (n,)
-        The minimizer, at convergence exactly zero for points in no active pair. For a linear
-        ranker (few centers) the coordinates w of its features, in place of a and K.
+        The minimizer a. At convergence it is exactly zero for points in no active pair. For a
+        linear ranker (few centers): the coordinates w of its features, in place of a and K.
     warm_start : array of shape (n,)
-        Coefficients before they were made sparse: the better start for a neighboring problem.
+        Coefficients before they were made sparse: a better start for a similar problem.
     scores : array of shape (n,)
         ``K coefficients``.
     objective : float
@@ -34,8 +34,8 @@ class Solution:
         convex there with modulus 1, so at ``warm_start`` it exceeds the minimum by at most
         ``gradient_norm**2 / 2``.
     error_bound : float
-        By how much the ranker can differ from the optimal one at any point of the input space:
-        ``gradient_norm``, and the norm of the change that made the coefficients sparse.
+        Bound on the difference to the optimal ranker's score at any point. It is
+        ``gradient_norm`` plus the norm of the change that made the coefficients sparse.
     n_iter : int
         Newton steps taken.
     status : Status

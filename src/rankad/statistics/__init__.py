@@ -1,4 +1,4 @@
-"""Statistics G that order nominal points by density (first stage of Algorithm 1)."""
+"""Statistics G that order points by density: the first stage of Algorithm 1."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -29,7 +29,7 @@ __all__ = [
     "Statistic",
 ]
 
-#: The statistics that can be asked for by name.
+#: The statistics by name.
 STATISTICS: Final[dict[str, Callable[..., Statistic]]] = {
     "mean_knn": MeanNeighborDistance,
     "kth_knn": KthNeighborDistance,
@@ -43,7 +43,7 @@ STATISTICS: Final[dict[str, Callable[..., Statistic]]] = {
 
 
 def named_statistic(name: str, **settings: Any) -> Statistic:
-    """Build a statistic by its name, with those of the settings that it knows.
+    """The statistic of this name, with the settings that it has parameters for.
 
     >>> named_statistic("kth_knn", n_neighbors=5, random_state=0)
     KthNeighborDistance(n_neighbors=5, n_jobs=None, random_state=0)

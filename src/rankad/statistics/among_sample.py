@@ -1,4 +1,4 @@
-"""What all statistics share: among very many rows, a random sample of them stands for all."""
+"""Base of the statistics: if there are too many rows, a random sample takes their place."""
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
@@ -12,14 +12,15 @@ from rankad.statistics.search import NeighborSearch, planned_search
 
 
 class SampledStatistic(ABC):
-    """A statistic of points among others, or, where those are too many, among a sample of them.
+    """A statistic of points among rows, or among a random sample of too many rows.
 
-    The sample depends on ``random_state`` and on the number of rows alone, so training points and
-    new ones are measured among the same rows. A row of the sample is measured among the others of
-    it, never against itself; copies of it are its neighbors.
+    The sample depends only on ``random_state`` and on the number of rows. So training points and
+    new points are measured among the same rows. A row of the sample is measured among the other
+    rows of the sample. It is never its own neighbor, but its copies are its neighbors.
 
-    Neighbors are fewer in proportion: K among n rows lie as far away as K s/n among s of them. So a
-    statistic among a sample is that among all rows, less exact.
+    The number of neighbors is lowered in proportion, because K neighbors among n rows are about as
+    far away as K s/n neighbors among s of the rows. So the statistic among a sample estimates that
+    among all rows, with more noise.
     """
 
     n_neighbors: int
@@ -43,20 +44,20 @@ class SampledStatistic(ABC):
         return values
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
-        """How neighbors are sought among so many rows."""
+        """How neighbors are searched for among so many rows."""
         return planned_search(n_rows, n_features, n_neighbors=self.n_neighbors)
 
     def _with_neighbors(self, n_neighbors: int) -> Self:
-        """The same statistic of so many neighbors."""
+        """The same statistic with this number of neighbors."""
         return cast("Self", replace(cast("Any", self), n_neighbors=n_neighbors))
 
     @abstractmethod
     def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
-        """Statistic of each point among all others, or all rows of ``among``."""
+        """Statistic of each point among all others, or among all rows of ``among``."""
 
 
 def sampled_rows(search: NeighborSearch, random_state: int | None) -> IntArray:
-    """Indices of the rows that stand for all, ascending.
+    """Indices of the rows of the sample, ascending.
 
     >>> sampled_rows(NeighborSearch("brute force", n_rows=50, n_searched=4), random_state=0)
     array([10, 11, 28, 41])

@@ -1,4 +1,4 @@
-"""LeSiNN's statistic: the distance to the nearest of a few random rows, a mean of many draws."""
+"""LeSiNN's statistic: the distance to the nearest of a few random rows, over many draws."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,14 @@ from rankad.statistics.search import chunk_size, in_chunks
 class BaggedNeighborDistance:
     """Minus the mean distance to the nearest row of a random subsample (Pang et al., 2015).
 
-    ``G(x) = -(1/t) sum_{s=1}^{t} min_{y in S_s} |x - y|`` over ``n_subsamples`` subsamples of
-    ``subsample_size`` rows, or of half of the rows where that is less. It stands up to dirt: an
-    anomaly in a clump of its like has near neighbors among them all, but few of them, or none, in a
-    small subsample. And it is linear in the rows.
+    ``G(x) = -(1/t) sum_{s=1}^{t} min_{y in S_s} |x - y|`` over t = ``n_subsamples`` subsamples of
+    ``subsample_size`` rows, or of half of the rows if that is less. It works if anomalies are among
+    the training rows. An anomaly in a cluster of anomalies has near neighbors among all rows, but
+    few or none in a small subsample. The cost is linear in the number of rows.
 
-    A row of a subsample is not its own neighbor, its copies are. A subsample that consists of the
-    row alone is skipped. The subsamples depend on ``random_state`` and on the number of rows alone,
-    so training points and new ones are measured among the same rows.
+    A row of a subsample is not its own neighbor, but its copies are its neighbors. A subsample of
+    only the row itself is skipped. The subsamples depend only on ``random_state`` and on the number
+    of rows. So training points and new points are measured among the same rows.
 
     >>> points = np.array([[0.0], [1.0], [2.0], [3.0], [20.0]])
     >>> BaggedNeighborDistance(n_subsamples=1000)(points).round(1)
@@ -38,13 +38,13 @@ class BaggedNeighborDistance:
     def __post_init__(self) -> None:
         for name in ("n_subsamples", "subsample_size"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be positive; got {getattr(self, name)}.")
+                raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
 
     def __call__(self, points: FloatArray, among: FloatArray | None = None) -> FloatArray:
         """Statistic of each point among the others, or among the rows of ``among``."""
         pool = points if among is None else among
         drawn = self._subsamples(len(pool))
-        # Columns first: a compiled loop measures the rows of a subsample side by side.
+        # Columns first, so that the compiled loop measures all rows of a subsample together.
         subsamples = np.ascontiguousarray(pool[drawn].transpose(0, 2, 1), dtype=np.float64)
         points = np.ascontiguousarray(points, dtype=np.float64)
 
@@ -54,7 +54,7 @@ class BaggedNeighborDistance:
 
         n_chunk = chunk_size(len(points), drawn.size, self.n_jobs)
         distances = np.concatenate(in_chunks(means, len(points), self.n_jobs, n_chunk))
-        # Only where subsamples are few, of one row each.
+        # This happens only if there are few subsamples of one row each.
         always_alone = np.isnan(distances)
         if always_alone.any():
             distances[always_alone] = neighbor_distances(points, 1)[always_alone, 0]
@@ -75,10 +75,10 @@ class BaggedNeighborDistance:
 def _mean_nearest(
     points: FloatArray, subsamples: FloatArray, drawn: IntArray, first: int
 ) -> FloatArray:
-    """Mean distance to the nearest of each subsample; NaN where there is none.
+    """Mean over the subsamples of the distance to the nearest row; NaN if there is no such row.
 
-    Points are the rows ``first``, ``first + 1``, ... of those that were drawn from. By differences,
-    always added in the same order: a point's mean is the same in every batch.
+    The points are the rows ``first``, ``first + 1``, ... of the rows that were drawn from.
+    Differences are always added in the same order, so a point's mean is the same in every batch.
     """
     n_subsamples, n_columns, size = subsamples.shape
     means = np.empty(points.shape[0])

@@ -1,14 +1,17 @@
-"""Nearest rows by comparing with every row: fast by matrix products, exact by differences.
+"""Nearest rows by comparison with every row: fast by matrix products, exact by differences.
 
-A product gives ``|x - y|^2 = |x|^2 - 2 x'y + |y|^2`` many times faster than differences do, but it
-cancels: where rows lie close together far from their mean it finds the wrong neighbors. So it only
-screens. With ``N = |x|^2 + |y|^2`` (about the mean of the rows), d columns and the precision eps,
-rounding moves it by less than ``c N``, ``c = 2 (d + 8) eps``: d + 1 terms are added, every column
-and norm is rounded once, and the rest of c covers the comparisons and the differences' rounding.
-Rows whose lower bound is above the K-th smallest upper bound are out; the few that remain are
-measured by differences. The screen is in float32, and again in float64 for the queries that it
-leaves with many candidates. What comes out depends on neither, nor on the batch: only on the
-differences, always added in the same order.
+A matrix product gives ``|x - y|^2 = |x|^2 - 2 x'y + |y|^2`` many times faster than differences do.
+But it cancels: if rows are close together and far from their mean, it finds the wrong neighbors. So
+it is only used to exclude rows. With ``N = |x|^2 + |y|^2`` (about the mean of the rows), d columns
+and the precision eps, rounding changes it by less than ``c N``, ``c = 2 (d + 8) eps``. Here d + 1
+terms are added, and every column and norm is rounded once. The rest of c covers the comparisons and
+the rounding of the differences.
+
+So each row has a lower and an upper bound of its squared distance. A row is excluded if its lower
+bound is above the K-th smallest upper bound. The few candidates that remain are measured by
+differences. This screen is in float32. Queries with many candidates get a second screen in float64.
+The result depends on neither screen and not on the batch, but only on the differences, which are
+always added in the same order.
 """
 
 from __future__ import annotations
@@ -23,39 +26,43 @@ from numpy.typing import DTypeLike
 from rankad._compiled import compiled
 from rankad._typing import FloatArray, IntArray
 
-#: Distances in one product, which should stay in the cache.
-_TILE_ENTRIES = 2**19
+#: Distances in one product. They should stay in the cache.
+_CHUNK_ENTRIES = 2**19
 
-#: Lanes, and lanes per neighbor, of which the smallest upper bounds bound the K-th. Not a power of
-#: two: rows of the product that many bytes apart would share few lines of the cache.
+#: The rows are divided into lanes. The K-th smallest upper bound of all rows is at most the K-th
+#: smallest of the lanes' minima. The number of lanes is a multiple of 240 and at least 8 K. It is
+#: not a power of two, because then the rows of the product would share few lines of the cache.
 _LANES = 240
 _LANES_PER_NEIGHBOR = 8
 
-#: Most steps in search of that bound; about eight are taken where no row is far out.
-_BISECTIONS = 32
+#: Largest number of bisections in the search for that bound. If no row is far out, about eight are
+#: enough.
+_MAX_BISECTIONS = 32
 
-#: Up to so many candidates are sorted by comparing each with each; up to so many nearest are kept
-#: in order while the candidates pass, which takes a step for each of them.
-_FEW = 32
-_SOME = 64
+#: Up to this many candidates are sorted by comparing all pairs of them.
+_MAX_COMPARED = 32
 
-#: Lower bounds that are compared with the cutoff together; divides the lanes.
+#: Up to this many nearest rows are found by insertion: each candidate moves the farther ones up.
+_MAX_INSERTED = 64
+
+#: Number of lower bounds that are compared with the cutoff together. It divides the lanes.
 _GROUP = 48
 
-#: Lower bound of the rows that fill up the last lanes: above all others.
+#: Lower bound of the padding in the last lanes, above that of any row.
 _OUT_OF_REACH = 1e38
 
-#: Squared norm, in units of the rows' spread, beyond which float32 might overflow.
-_LARGEST_NORM = 1e30
+#: Squared norm, in units of the rows' spread, above which float32 might overflow.
+_MAX_NORM = 1e30
 
 #: Underflow moves a squared distance by less than this, in units of the rows' spread.
 _UNDERFLOW = 1e-30
 
 
 class BruteForce:
-    """The rows, prepared once for any number of queries, of each of which it finds the nearest.
+    """Search among rows that are prepared once for any number of queries.
 
-    Gives indices and distances, nearest first; equal distances are in the order of the indices.
+    Returns the indices of the nearest rows of each query and their distances, nearest first. Equal
+    distances are in the order of the indices.
 
     >>> BruteForce(np.array([[0.0], [3.0], [1.0]]), n_nearest=2)(np.array([[2.0]]))
     (array([[1, 2]]), array([[1., 1.]]))
@@ -63,13 +70,13 @@ class BruteForce:
 
     def __init__(self, rows: FloatArray, n_nearest: int) -> None:
         self.rows, self.n_nearest = np.ascontiguousarray(rows, dtype=np.float64), n_nearest
-        # Where an eighth of the rows is wanted, screening saves nothing.
+        # If more than an eighth of the rows is wanted, a screen saves nothing.
         wants_few = _LANES_PER_NEIGHBOR * n_nearest <= len(rows)
         self._coarse = _Screen.from_rows(self.rows, n_nearest, np.float32) if wants_few else None
-        self._most_candidates = 2 * n_nearest + len(rows) // 16
+        self._max_candidates = 2 * n_nearest + len(rows) // 16
 
     def __call__(self, queries: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Indices of and distances to the nearest rows of each query."""
+        """Indices of the nearest rows of each query, and their distances."""
         queries = np.ascontiguousarray(queries, dtype=np.float64)
         shape = (len(queries), self.n_nearest)
         indices, squares = np.zeros(shape, dtype=np.int64), np.zeros(shape)
@@ -77,7 +84,7 @@ class BruteForce:
         if self._coarse is not None and remaining.size:
             found = indices, squares
             remaining = self._by_screen(
-                self._coarse, self._most_candidates, queries, remaining, *found
+                self._coarse, self._max_candidates, queries, remaining, *found
             )
             if remaining.size:
                 remaining = self._by_screen(self._fine, len(self.rows), queries, remaining, *found)
@@ -86,28 +93,28 @@ class BruteForce:
 
     @cached_property
     def _fine(self) -> _Screen:
-        """The screen in float64: prepared only if it is needed."""
+        """The screen in float64, prepared only if it is needed."""
         return cast("_Screen", _Screen.from_rows(self.rows, self.n_nearest, np.float64))
 
     def _by_screen(
         self,
         screen: _Screen,
-        most_candidates: int,
+        max_candidates: int,
         queries: FloatArray,
         wanted: IntArray,
         indices: IntArray,
         squares: FloatArray,
     ) -> IntArray:
-        """Search for the wanted queries; return those with more than so many candidates."""
+        """Fill in the results of the wanted queries; return those with too many candidates."""
         coefficients, offsets = screen.coefficients(queries[wanted])
-        n_tile = min(max(16, _TILE_ENTRIES // screen.slack.size), len(wanted))
-        bounds = np.empty((n_tile, *screen.slack.shape), dtype=screen.slack.dtype)
+        n_chunk = min(max(16, _CHUNK_ENTRIES // screen.slack.size), len(wanted))
+        bounds = np.empty((n_chunk, *screen.slack.shape), dtype=screen.slack.dtype)
         unresolved = []
-        for start in range(0, len(wanted), n_tile):
-            tile = wanted[start : start + n_tile]
-            part = slice(start, start + len(tile))
-            # Into the same memory again and again: it stays in the cache.
-            flat = bounds[: len(tile)].reshape(len(tile), -1)
+        for start in range(0, len(wanted), n_chunk):
+            chunk = wanted[start : start + n_chunk]
+            part = slice(start, start + len(chunk))
+            # Always into the same memory, because it stays in the cache.
+            flat = bounds[: len(chunk)].reshape(len(chunk), -1)
             np.matmul(coefficients[part], screen.factors, out=flat)
             left_out = _nearest_candidates(
                 bounds,
@@ -115,12 +122,12 @@ class BruteForce:
                 screen.slack,
                 self.rows,
                 queries,
-                tile,
-                most_candidates,
+                chunk,
+                max_candidates,
                 indices,
                 squares,
             )
-            unresolved.append(tile[left_out])
+            unresolved.append(chunk[left_out])
         return np.concatenate(unresolved)
 
 
@@ -128,8 +135,9 @@ class BruteForce:
 class _Screen:
     """Bounds of squared distances to the rows, by one matrix product.
 
-    In units of the rows' spread about their center. ``factors`` holds the rows in columns, and
-    their norms less their share of the rounding; upper bounds lie ``slack`` above lower ones.
+    All are in units of the rows' spread about their center. ``factors`` holds the rows as columns,
+    and in the last line their squared norms minus their share of the rounding. An upper bound is
+    the lower bound plus ``slack``.
     """
 
     center: FloatArray
@@ -140,7 +148,7 @@ class _Screen:
 
     @classmethod
     def from_rows(cls, rows: FloatArray, n_nearest: int, dtype: DTypeLike) -> Self | None:
-        """Prepare a screen; none where the rows are so large that differences overflow."""
+        """The screen of the rows, or None if their differences would overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
             center = rows.mean(axis=0)
             centered = rows - center
@@ -160,16 +168,16 @@ class _Screen:
         return cls(center, scale, factors, slack, rounding)
 
     def coefficients(self, queries: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients of lower bounds of the distances, and how far upper bounds may exceed slack.
+        """Coefficients that give the lower bounds, and offsets to add to the upper bounds.
 
-        The coefficients times the factors are the lower bounds. Both leave out the query's own
-        norm. Where that is too large, no row is excluded.
+        The lower bounds are the coefficients times ``factors``. Lower and upper bounds leave out
+        the query's own norm. If that is too large, the offset is so large that no row is excluded.
         """
         coefficients = np.ones((len(queries), len(self.factors)))
         with np.errstate(over="ignore", invalid="ignore"):
             coefficients[:, :-1] = (queries - self.center) * self.scale
             norms = np.square(coefficients[:, :-1]).sum(axis=1)
-        too_large = ~(norms <= _LARGEST_NORM)
+        too_large = ~(norms <= _MAX_NORM)
         coefficients[too_large, :-1], norms[too_large] = 0.0, 0.0
         coefficients[:, :-1] *= -2.0
         offsets = 2.0 * self.rounding * norms + _UNDERFLOW
@@ -180,7 +188,7 @@ class _Screen:
 
 @compiled
 def _squared_distance(rows: FloatArray, row: int, queries: FloatArray, query: int) -> float:
-    """``|x - y|^2`` from the differences, in four sums that need not wait for each other."""
+    """``|x - y|^2`` from the differences, in four independent sums, which is faster than one."""
     n_columns = rows.shape[1]
     n_by_four = n_columns - n_columns % 4
     first = second = third = fourth = 0.0
@@ -214,58 +222,57 @@ def _nearest_candidates(
     slack: FloatArray,
     rows: FloatArray,
     queries: FloatArray,
-    tile: IntArray,
-    most_candidates: int,
+    chunk: IntArray,
+    max_candidates: int,
     indices: IntArray,
     squares: FloatArray,
 ) -> IntArray:
-    """Fill in the nearest rows of the queries of a tile; return the positions of those left out.
+    """Fill in the nearest rows of the queries of a chunk, except queries with many candidates.
 
-    Left out are those that have more than ``most_candidates``.
+    Returns the positions in the chunk of the queries with more than ``max_candidates``.
     """
     candidates = np.empty(slack.size + 1, dtype=np.int64)
     measured = np.empty(slack.size)
-    left_out = np.empty(tile.size, dtype=np.int64)
+    left_out = np.empty(chunk.size, dtype=np.int64)
     n_left_out = 0
-    for i in range(tile.size):
+    for i in range(chunk.size):
         cutoff = _kth_upper_bound(bounds[i], slack, rows.shape[0], indices.shape[1]) + offsets[i]
         n_candidates = _rows_within(bounds[i].reshape(-1, _GROUP), cutoff, candidates)
-        if n_candidates > most_candidates:
+        if n_candidates > max_candidates:
             left_out[n_left_out] = i
             n_left_out += 1
             continue
         found = candidates[:n_candidates]
         for k in range(n_candidates):
-            measured[k] = _squared_distance(rows, found[k], queries, tile[i])
-        _select(found, measured[:n_candidates], tile[i], indices, squares)
+            measured[k] = _squared_distance(rows, found[k], queries, chunk[i])
+        _select(found, measured[:n_candidates], chunk[i], indices, squares)
     return left_out[:n_left_out]
 
 
 @compiled
 def _kth_upper_bound(bounds: FloatArray, slack: FloatArray, n_rows: int, n_nearest: int) -> Any:
-    """At least the K-th smallest upper bound, and hardly more.
+    """Bound on the K-th smallest upper bound: at least that, and little more.
 
-    The K-th smallest of the lanes' smallest, or a little above: lanes go side by side through the
-    data.
+    It is the K-th smallest of the lanes' smallest upper bounds, or a little above that.
     """
     smallest = bounds[0] + slack[0]
     for step in range(1, bounds.shape[0]):
         for lane in range(smallest.size):
             upper = bounds[step, lane] + slack[step, lane]
             smallest[lane] = upper if upper < smallest[lane] else smallest[lane]
-    # Rows that fill up are far out of it.
-    return _at_least_kth(smallest, n_nearest, smallest[:n_rows].max())
+    # Lanes with padding only are left out of the maximum.
+    return _kth_bound(smallest, n_nearest, smallest[:n_rows].max())
 
 
 @compiled
-def _at_least_kth(values: FloatArray, n_nearest: int, largest: float) -> Any:
-    """At least the K-th smallest of the values up to the largest, and hardly more.
+def _kth_bound(values: FloatArray, n_nearest: int, largest: float) -> Any:
+    """Bound on the K-th smallest value: at least that, at most ``largest``, and little more.
 
-    By bisection, which counts without branches: those could not be predicted.
+    Found by bisection. It counts without branches, because the processor cannot predict them.
     """
     low, high = values.min(), largest
-    half = values.dtype.type(0.5)  # in their precision, so that the comparisons are
-    for _ in range(_BISECTIONS):
+    half = values.dtype.type(0.5)  # in the precision of the values, so comparisons are, too
+    for _ in range(_MAX_BISECTIONS):
         middle = low + half * (high - low)
         n_below = np.int32(0)
         for i in range(values.size):
@@ -285,10 +292,10 @@ def _rows_within(bounds: FloatArray, cutoff: float, candidates: IntArray) -> int
     n_candidates = 0
     for group in range(bounds.shape[0]):
         n_within = np.int32(0)
-        for j in range(bounds.shape[1]):  # mostly none are: found out many at a time
+        for j in range(bounds.shape[1]):  # usually none is, and this loop is fast
             n_within += np.int32(bounds[group, j] <= cutoff)
         if n_within > 0:
-            for j in range(bounds.shape[1]):  # without branches, which could not be predicted
+            for j in range(bounds.shape[1]):  # without branches: they cannot be predicted
                 candidates[n_candidates] = group * bounds.shape[1] + j
                 n_candidates += bounds[group, j] <= cutoff
     return n_candidates
@@ -302,15 +309,15 @@ def _select(
     indices: IntArray,
     squares: FloatArray,
 ) -> None:
-    """Keep the nearest of the candidates, which ascend, sorted by distance, then index."""
-    if candidates.size > _FEW and indices.shape[1] > _SOME:
+    """Write the nearest candidates, sorted by distance and then index; candidates ascend."""
+    if candidates.size > _MAX_COMPARED and indices.shape[1] > _MAX_INSERTED:
         _select_many(candidates, squares_of_candidates, query, indices, squares)
         return
     n_nearest = indices.shape[1]
     for i in range(candidates.size):
         square = squares_of_candidates[i]
         place = min(i, n_nearest)
-        if candidates.size <= _FEW:
+        if candidates.size <= _MAX_COMPARED:
             place = 0
             for j in range(i):
                 place += squares_of_candidates[j] <= square
@@ -335,10 +342,10 @@ def _select_many(
     indices: IntArray,
     squares: FloatArray,
 ) -> None:
-    """The same by sorting; where those beyond the K-th are many, most are left out first."""
+    """The same by sorting, without most of the candidates beyond the K-th if these are many."""
     n_nearest = indices.shape[1]
     if candidates.size > 2 * n_nearest:
-        cutoff = _at_least_kth(squares_of_candidates, n_nearest, squares_of_candidates.max())
+        cutoff = _kth_bound(squares_of_candidates, n_nearest, squares_of_candidates.max())
         within = np.flatnonzero(squares_of_candidates <= cutoff)
         candidates, squares_of_candidates = candidates[within], squares_of_candidates[within]
     order = np.argsort(squares_of_candidates, kind="mergesort")  # stable

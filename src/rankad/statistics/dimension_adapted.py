@@ -1,4 +1,4 @@
-"""k-NN density for data whose dimension differs from place to place."""
+"""Neighbor density for data whose local dimension differs from place to place."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,14 @@ from rankad.statistics.neighbors import (
 
 @dataclass(frozen=True)
 class DimensionAdaptedDistance(SampledStatistic):
-    """``G(x) = -d(x) log(D_(K)(x) / u)``, with the local dimension d of Levina and Bickel (2004).
+    """``G(x) = -d(x) log(D_(K)(x) / u)``, with d the local dimension of the data.
 
-    ``d(x) = [1/(K-1) sum_{j<K} log(D_(K) / D_(j))]^-1``, kept between 1 and the number of columns:
-    a k-NN density falls as the distance to the power of the dimension *the data have there*. The
-    unit u is the geometric mean of D_(K) over the training points, without which the order of
+    The dimension is that of Levina and Bickel (2004),
+    ``d(x) = [1/(K-1) sum_{j<K} log(D_(K) / D_(j))]^-1``, kept between 1 and the number of columns.
+    The reason: a density by neighbors falls as the distance to the power of the *local* dimension.
+    The unit u is the geometric mean of D_(K) over the training points. Without it, the order of
     places of different dimension would depend on the unit of the columns. Zero distances (copies)
-    count as half the smallest distance among the training points.
+    count as half the smallest positive distance among the training points.
 
     >>> line = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [8.0, 0.0]])
     >>> DimensionAdaptedDistance(n_neighbors=2)(line).round(3)
@@ -46,7 +47,7 @@ class DimensionAdaptedDistance(SampledStatistic):
         def values(distances: FloatArray) -> FloatArray:
             logs = np.log(np.maximum(distances, floor))
             with np.errstate(divide="ignore"):
-                # Equal distances, or a single one, tell of no dimension but the highest.
+                # Equal distances, or a single one, give an infinite dimension, which is clipped.
                 dimension = 1.0 / row_means(logs[:, -1:] - logs[:, :-1])
             return np.asarray(-np.clip(dimension, 1.0, points.shape[1]) * (logs[:, -1] - unit))
 

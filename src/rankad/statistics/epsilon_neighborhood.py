@@ -1,4 +1,4 @@
-"""epsilon-LPE's statistic: how many neighbors lie within a radius."""
+"""epsilon-LPE's statistic: the number of neighbors within a radius."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from rankad.statistics.among_sample import SampledStatistic
 from rankad.statistics.neighbors import available_neighbors, of_neighbor_distances, row_sample
 from rankad.statistics.search import NeighborSearch, in_chunks, planned_all_pairs
 
-#: Rows that the radius is chosen on, and rows of one chunk of distances.
+#: Number of rows that the radius is chosen on, and of rows in one chunk of distances.
 _MAX_ROWS_FOR_RADIUS = 2000
 _CHUNK_ROWS = 500
 
@@ -19,9 +19,9 @@ _CHUNK_ROWS = 500
 class EpsilonNeighborhood(SampledStatistic):
     """``G(x) = #{neighbors within radius}``, ties broken by the K-th neighbor distance.
 
-    Without ``radius``, it is chosen so that a training point has ``n_neighbors`` neighbors in the
-    mean. Counts tie heavily; among equal counts the point with the nearer K-th neighbor is the
-    more nominal: a fraction in [0, 1) that grows with that distance is subtracted.
+    By default the radius is chosen so that the training points have ``n_neighbors`` neighbors in
+    the mean. Many counts are equal. Among equal counts the point with the nearer K-th neighbor is
+    more nominal. For this, a fraction in [0, 1) that grows with that distance is subtracted.
 
     >>> points = np.array([[0.0], [1.0], [2.0], [9.0]])
     >>> EpsilonNeighborhood(n_neighbors=1, radius=1.5)(points).round(2)
@@ -38,7 +38,7 @@ class EpsilonNeighborhood(SampledStatistic):
             raise ValueError(f"radius must not be negative; got {self.radius}.")
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
-        """Among how many rows: all distances are computed, to no more than these."""
+        """Plan of the search, with fewer rows than other statistics: all distances are computed."""
         return planned_all_pairs(n_rows, self.n_neighbors)
 
     def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
@@ -55,7 +55,7 @@ class EpsilonNeighborhood(SampledStatistic):
 def _counts_within(
     points: FloatArray, pool: FloatArray, radius: float, n_jobs: int | None
 ) -> IntArray:
-    """Number of rows of ``pool`` within the radius of each point, chunk by chunk."""
+    """Number of rows of ``pool`` within the radius of each point."""
 
     def counts(chunk: slice) -> IntArray:
         return np.asarray((cdist(points[chunk], pool) <= radius).sum(axis=1))
@@ -68,8 +68,8 @@ def _typical_radius(pool: FloatArray, n_neighbors: int) -> float:
     rows = row_sample(pool, _MAX_ROWS_FOR_RADIUS)
     distances = cdist(rows, pool).ravel()
     n_rows = len(rows)
-    # The first n_rows distances are those of the rows to themselves. Halfway between two distances,
-    # so that rounding cannot move any of them across.
+    # The n_rows smallest distances are those of the rows to themselves. The radius is halfway
+    # between two distances, so that rounding cannot move a distance across it.
     last_within = min(n_rows * (1 + n_neighbors), len(distances)) - 1
     next_beyond = min(last_within + 1, len(distances) - 1)
     distances.partition([last_within, next_beyond])

@@ -1,4 +1,4 @@
-"""Neighbor distances along the data: shortest paths in a neighbor graph, as in Isomap."""
+"""Neighbor distances along the data, by shortest paths in a neighbor graph, as in Isomap."""
 
 import heapq
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from rankad.statistics.search import (
     search_method,
 )
 
-#: Edges that are followed in the time that it takes to find one neighbor.
+#: Number of edges that are followed in the time of finding one neighbor.
 _EDGES_PER_SEARCH = 10
 
 
@@ -34,9 +34,9 @@ class GeodesicNeighborDistance(SampledStatistic):
     """Minus the mean distance to the K nearest neighbors, measured along the neighbor graph.
 
     The graph joins each point to its ``n_graph_neighbors`` nearest (default: half of K, at least
-    2). With K or more of them the K nearest along the graph are simply the K nearest. Where a
-    point's component of the graph holds fewer than K others, those beyond its reach count as twice
-    the largest distance found among the training points.
+    2). If ``n_graph_neighbors`` is K or more, the K nearest along the graph are the K nearest. If
+    fewer than K others are connected to a point, each missing one counts as twice the largest
+    distance found among the training points.
 
     >>> bent = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.1]])
     >>> GeodesicNeighborDistance(n_neighbors=3, n_graph_neighbors=1)(bent).round(2)
@@ -50,10 +50,10 @@ class GeodesicNeighborDistance(SampledStatistic):
 
     def __post_init__(self) -> None:
         if self.n_graph_neighbors is not None and self.n_graph_neighbors < 1:
-            raise ValueError(f"n_graph_neighbors must be positive; got {self.n_graph_neighbors}.")
+            raise ValueError(f"n_graph_neighbors must be at least 1; got {self.n_graph_neighbors}.")
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
-        """How neighbors are sought: from each, all of its edges are followed."""
+        """How neighbors are searched for. All edges of each neighbor found are followed."""
         work = 1.0 + self._n_edges / _EDGES_PER_SEARCH
         return planned_search(
             n_rows, n_features, n_neighbors=self.n_neighbors, work_per_neighbor=work
@@ -85,7 +85,7 @@ class GeodesicNeighborDistance(SampledStatistic):
         out_of_reach = 2.0 * distances[nearest >= 0].max(initial=0.0)
 
         def means(reached: IntArray, lengths: FloatArray, n_itself: int = 0) -> FloatArray:
-            """Those beyond reach count as out of it: behind all that were found."""
+            """Mean distances; a missing neighbor counts ``out_of_reach``, or as the farthest."""
             multiplicities = np.where(reached >= 0, distinct.counts[reached], 0)
             multiplicities[:, 0] -= n_itself
             farthest = np.where(reached >= 0, lengths, 0.0).max(axis=1)
@@ -99,8 +99,8 @@ class GeodesicNeighborDistance(SampledStatistic):
         search = prepared_search(rows, min(self._n_edges, len(rows)), search_method(*rows.shape))
 
         def means_from_outside(chunk: slice) -> FloatArray:
-            doors = search(points[chunk])
-            return means(*_nearest_through_doors(*doors, nearest, distances, n_wanted))
+            entries = search(points[chunk])
+            return means(*_nearest_through_entries(*entries, nearest, distances, n_wanted))
 
         n_chunk = chunk_size(len(points), len(rows), self.n_jobs, n_wanted)
         return -np.concatenate(in_chunks(means_from_outside, len(points), self.n_jobs, n_chunk))
@@ -109,7 +109,7 @@ class GeodesicNeighborDistance(SampledStatistic):
 def _neighbor_graph(
     rows: FloatArray, n_edges: int, n_jobs: int | None
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Symmetric neighbor graph in compressed rows: offsets, neighbors, lengths."""
+    """Symmetric neighbor graph in compressed rows: offsets, neighbors and lengths of the edges."""
     n_candidates = min(n_edges + 1, len(rows))
     candidates, lengths = nearest_rows(rows, rows, n_candidates, n_jobs)
     start = np.repeat(np.arange(len(rows)), n_candidates)
@@ -131,9 +131,9 @@ def _geodesic_nearest(
     start: int,
     stop: int,
 ) -> tuple[IntArray, FloatArray]:
-    """Indices and distances of each row's nearest along the graph, itself first; -1 where none.
+    """Indices and distances of the nearest rows along the graph, for the rows ``start:stop``.
 
-    Of the rows from ``start`` to before ``stop``.
+    Each row is its own first nearest. The index -1 stands for no row.
     """
     n_rows = offsets.size - 1
     stop = min(stop, n_rows)
@@ -148,7 +148,7 @@ def _geodesic_nearest(
         while len(heap) > 0 and n_found < n_wanted:
             distance, row = heapq.heappop(heap)
             if distance > shortest[row]:
-                continue  # a shorter path to it was found before
+                continue  # a shorter path to this row was found before
             nearest[source - start, n_found] = row
             distances[source - start, n_found] = distance
             n_found += 1
@@ -161,27 +161,27 @@ def _geodesic_nearest(
 
 
 @compiled
-def _nearest_through_doors(
-    doors: IntArray,
+def _nearest_through_entries(
+    entries: IntArray,
     steps: FloatArray,
     nearest: IntArray,
     distances: FloatArray,
     n_wanted: int,
 ) -> tuple[IntArray, FloatArray]:
-    """Geodesic neighbors of new points: one step to a near row, then along the graph."""
-    found = np.full((doors.shape[0], n_wanted), -1, dtype=np.int64)
-    found_lengths = np.full((doors.shape[0], n_wanted), np.inf)
+    """Nearest rows of new points: one step to an entry, a near row, and then along the graph."""
+    found = np.full((entries.shape[0], n_wanted), -1, dtype=np.int64)
+    found_lengths = np.full((entries.shape[0], n_wanted), np.inf)
     shortest = np.full(nearest.shape[0], np.inf)
     seen_from = np.full(nearest.shape[0], -1, dtype=np.int64)
     reached = np.empty(nearest.shape[0], dtype=np.int64)
-    for i in range(doors.shape[0]):
+    for i in range(entries.shape[0]):
         n_reached = 0
-        for k in range(doors.shape[1]):
+        for k in range(entries.shape[1]):
             for m in range(nearest.shape[1]):
-                row = nearest[doors[i, k], m]
+                row = nearest[entries[i, k], m]
                 if row < 0:
-                    break  # no more within reach of this door
-                length = steps[i, k] + distances[doors[i, k], m]
+                    break  # no more rows are connected to this entry
+                length = steps[i, k] + distances[entries[i, k], m]
                 if seen_from[row] != i:
                     reached[n_reached] = row
                     n_reached += 1

@@ -1,4 +1,4 @@
-"""aK-LPE's statistic: neighbor distances around the K-th, averaged over random halvings."""
+"""aK-LPE's statistic: neighbor distances around the K-th, averaged over random halves."""
 
 from dataclasses import dataclass, replace
 
@@ -13,16 +13,16 @@ from rankad.statistics.search import NeighborSearch, planned_search, search_meth
 
 @dataclass(frozen=True)
 class HalvedNeighborDistance(SampledStatistic):
-    """Minus the mean of K distances about the K-th, over B halvings (Qian and Saligrama, 2012).
+    """Minus the mean of K distances around the K-th, over halvings (Qian and Saligrama, 2012).
 
     ``G(x) = -(1/K) sum_{i = K - floor((K-1)/2)}^{K + floor(K/2)} D_(i)(x)``: neighbors 6 to 15 for
-    K = 10. Each halving splits the points in two at random and measures each half's points among
-    the other half; the B results are averaged. A new point is measured among a random half of the
-    among, B times. ``n_halvings=0`` measures once, among all other points. ``nearest=True``
-    takes the neighbors 1 to K instead, as eq. (7) does.
+    K = 10. Each of ``n_halvings`` halvings splits the points in two at random, and measures the
+    points of each half among the other half. The results are averaged. A new point is measured
+    among one random half of ``among`` in each halving. ``n_halvings=0`` measures once, among all
+    other points. ``nearest=True`` takes the neighbors 1 to K, as eq. (7) does.
 
-    Where there are fewer neighbors than asked for, the farthest there are stand in; of the nearest,
-    all there are count.
+    If there are fewer neighbors, the farthest one takes the place of each missing one. With
+    ``nearest=True``, the missing ones are left out.
 
     >>> points = np.arange(6.0)[:, None]
     >>> HalvedNeighborDistance(n_neighbors=2, n_halvings=0)(points)  # neighbors 2 and 3
@@ -40,7 +40,7 @@ class HalvedNeighborDistance(SampledStatistic):
             raise ValueError(f"n_halvings must not be negative; got {self.n_halvings}.")
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
-        """How neighbors are sought: in halves of the rows, as often as they are halved."""
+        """How neighbors are searched for, in halves of the rows and once for each halving."""
         n_searches = max(self.n_halvings, 1)
         search = planned_search(n_rows, n_features, n_searches, self.n_neighbors)
         if self.n_halvings == 0:

@@ -1,4 +1,4 @@
-"""The density itself, estimated by Gaussian kernels, leaving each point out."""
+"""The density, estimated by Gaussian kernels that leave each point out of its own density."""
 
 from dataclasses import dataclass
 
@@ -21,11 +21,11 @@ from rankad.statistics.search import (
     planned_all_pairs,
 )
 
-#: Rows that the bandwidth is chosen on, and rows of one chunk of distances.
+#: Number of rows that the bandwidth is chosen on, and of rows in one chunk of distances.
 _MAX_ROWS_FOR_BANDWIDTH = 1000
 _CHUNK_ROWS = 500
 
-#: Bandwidths tried, in units of the mean distance to the K nearest neighbors.
+#: Bandwidths to choose from, in units of the mean distance to the K nearest neighbors.
 _RELATIVE_BANDWIDTHS = 2.0 ** np.arange(-2.0, 5.25, 0.5)
 
 
@@ -33,9 +33,10 @@ _RELATIVE_BANDWIDTHS = 2.0 ** np.arange(-2.0, 5.25, 0.5)
 class KernelDensity(SampledStatistic):
     """Logarithm of ``sum_j exp(-|x - x_j|^2 / h^2)`` over the other points, up to a constant.
 
-    In logarithms, as sums of kernels underflow far out and would tie. Without ``bandwidth``, h is
-    the one of fifteen, 1/4 to 32 times the mean distance to the K nearest neighbors, that makes the
-    training points most likely, each left out of its own density.
+    The sum is computed in logarithms, because sums of kernels underflow far out and would tie. By
+    default the bandwidth h is chosen from fifteen values, 1/4 to 32 times the mean distance to the
+    K nearest neighbors. It is the value that makes the training points most likely, each left out
+    of its own density.
 
     >>> points = np.array([[0.0], [1.0], [3.0]])
     >>> KernelDensity(bandwidth=1.0)(points).round(4)
@@ -52,7 +53,7 @@ class KernelDensity(SampledStatistic):
             raise ValueError(f"bandwidth must be positive; got {self.bandwidth}.")
 
     def planned_search(self, n_rows: int, n_features: int) -> NeighborSearch:
-        """Among how many rows: all distances are computed, to no more than these."""
+        """Plan of the search, with fewer rows than other statistics: all distances are computed."""
         return planned_all_pairs(n_rows, self.n_neighbors)
 
     def _values(self, points: FloatArray, among: FloatArray | None) -> FloatArray:
@@ -67,7 +68,7 @@ class KernelDensity(SampledStatistic):
         rows = row_sample(pool, _MAX_ROWS_FOR_BANDWIDTH)
         n_neighbors = neighbors_among(len(rows), len(pool), self.n_neighbors)
         scale = self._mean_neighbor_distance(rows, n_neighbors)
-        if scale == 0.0:  # every row has K copies: measure between the distinct ones
+        if scale == 0.0:  # every row has K copies, so take the distances between distinct rows
             scale = self._mean_neighbor_distance(distinct_rows(rows).rows, n_neighbors)
         if scale == 0.0:
             return 1.0  # a single distinct row: any bandwidth gives the same order
@@ -94,6 +95,8 @@ def _log_kernel_sums(
     *,
     leave_out: bool,
 ) -> FloatArray:
+    """Logarithm of the kernel sum at each point; with ``leave_out``, without its own kernel."""
+
     def sums(chunk: slice) -> FloatArray:
         exponents = -((cdist(points[chunk], pool) / bandwidth) ** 2)
         if leave_out:

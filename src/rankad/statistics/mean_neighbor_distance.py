@@ -11,7 +11,7 @@ from rankad.statistics.neighbors import available_neighbors, of_neighbor_distanc
 class MeanNeighborDistance(SampledStatistic):
     """``G(x) = -(1/K) sum_i D_(i)(x)``, eq. (7), with ``D_(i)`` the i-th nearest distance.
 
-    Where there are fewer than ``n_neighbors`` other points, all of them are used.
+    If there are fewer than ``n_neighbors`` other points, all of them are used.
 
     >>> import numpy as np
     >>> statistic = MeanNeighborDistance(n_neighbors=2)

@@ -1,8 +1,8 @@
-"""Distances to nearest neighbors: a point is never its own neighbor, its copies are.
+"""Distances to nearest neighbors. A point is never its own neighbor, but its copies are.
 
-Copies are handled by searching among the distinct rows and counting each row as often as it occurs.
-So equal rows get equal distances to the last bit, a row repeated thousands of times costs as much
-as one, and "self" means one index, never "everything at distance zero".
+The search is among the distinct rows, and each row counts as many times as it occurs. So equal rows
+get equal distances to the last bit. A row repeated thousands of times costs no more than one row. A
+point leaves out one row, itself, and not all rows at distance zero.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from rankad.statistics.search import chunk_size, in_chunks, prepared_search, sea
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The rows of an array, each once, ``counts`` times; ``rows[inverse]`` is the array."""
+    """The distinct rows of an array, and how often each occurs; ``rows[inverse]`` is the array."""
 
     rows: FloatArray
     inverse: IntArray
@@ -25,7 +25,7 @@ class DistinctRows:
 
 
 def distinct_rows(points: FloatArray) -> DistinctRows:
-    """Sort out repeated rows.
+    """The distinct rows of ``points``, in lexicographic order.
 
     >>> distinct = distinct_rows(np.array([[2.0, 1.0], [0.0, 5.0], [2.0, 1.0]]))
     >>> distinct.rows, distinct.counts, distinct.inverse
@@ -50,8 +50,8 @@ def neighbor_distances(
 ) -> FloatArray:
     """Distances from each point to its nearest others, ascending, shape ``(n, n_neighbors)``.
 
-    Without ``among`` the neighbors of a point are the other points, itself excluded by index;
-    with it, they are the rows of ``among``.
+    Without ``among``, the neighbors of a point are all other points, including its copies. With
+    ``among``, they are the rows of ``among``.
 
     >>> neighbor_distances(np.array([[0.0], [1.0], [1.0], [5.0]]), 2)
     array([[1., 1.],
@@ -69,9 +69,10 @@ def of_neighbor_distances(
     among: FloatArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """What the function makes of the neighbor distances, row by row.
+    """Results of a function of the neighbor distances, one for each point.
 
-    It gets those of some rows at a time: all of them together may not fit into memory.
+    The function gets the distances of a chunk of points at a time, because all of them together may
+    not fit into memory.
 
     >>> of_neighbor_distances(row_means, np.array([[0.0], [1.0], [1.0], [5.0]]), 2)
     array([1. , 0.5, 0.5, 4. ])
@@ -81,8 +82,8 @@ def of_neighbor_distances(
     n_available = available_neighbors(points, among)
     if not 1 <= n_neighbors <= n_available:
         raise ValueError(
-            f"n_neighbors={n_neighbors} must lie between 1 and {n_available}, "
-            f"the number of {'other' if among_themselves else 'given'} points."
+            f"n_neighbors={n_neighbors} must lie between 1 and {n_available}, the number of "
+            f"{'other' if among_themselves else 'given'} points."
         )
     distinct = distinct_rows(pool)
     queries = distinct.rows if among_themselves else points
@@ -92,7 +93,7 @@ def of_neighbor_distances(
 
     def of_chunk(chunk: slice) -> FloatArray:
         candidates, distances = search(queries[chunk])
-        if not has_copies:  # nearest to a row is itself
+        if not has_copies:  # the nearest row of a row is itself
             return np.ascontiguousarray(function(distances[:, among_themselves:]))
         multiplicities = distinct.counts[candidates]
         if among_themselves:
@@ -105,14 +106,14 @@ def of_neighbor_distances(
 
 
 def row_sample(points: FloatArray, n_max: int) -> FloatArray:
-    """At most ``n_max`` rows, drawn at random, always the same ones, where there are more."""
+    """All points, or ``n_max`` of them if there are more, drawn with a fixed seed."""
     if len(points) <= n_max:
         return points
     return points[np.random.RandomState(0).choice(len(points), n_max, replace=False)]
 
 
 def row_means(columns: FloatArray) -> FloatArray:
-    """Mean of each row, added column by column: a row's mean is the same in every batch."""
+    """Mean of each row, added column by column, so it is the same in every batch."""
     total = np.zeros(len(columns))
     for column in columns.T:
         total += column
@@ -120,14 +121,14 @@ def row_means(columns: FloatArray) -> FloatArray:
 
 
 def available_neighbors(points: FloatArray, among: FloatArray | None = None) -> int:
-    """How many neighbors a point can have: the others, or all rows of ``among``."""
+    """Largest number of neighbors of a point: all others, or all rows of ``among``."""
     return len(points) - 1 if among is None else len(among)
 
 
 def nearest_rows(
     rows: FloatArray, queries: FloatArray, n_nearest: int, n_jobs: int | None = None
 ) -> tuple[IntArray, FloatArray]:
-    """Indices of and distances to the nearest rows of each query, nearest first."""
+    """Indices of the nearest rows of each query, nearest first, and their distances."""
     search = prepared_search(rows, n_nearest, search_method(*rows.shape))
     n_chunk = chunk_size(len(queries), len(rows), n_jobs, n_nearest)
     found = in_chunks(lambda chunk: search(queries[chunk]), len(queries), n_jobs, n_chunk)
@@ -139,7 +140,7 @@ def nearest_rows(
 def repeat_sorted(distances: FloatArray, multiplicities: IntArray, n_wanted: int) -> FloatArray:
     """The first ``n_wanted`` of each row's distances, each repeated ``multiplicities`` times.
 
-    Distances ascend, those of multiplicity zero apart; with the others, there are enough.
+    Distances with a positive multiplicity must ascend, and suffice for ``n_wanted``.
     """
     repeated = np.empty((distances.shape[0], n_wanted))
     for i in range(distances.shape[0]):

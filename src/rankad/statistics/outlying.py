@@ -1,4 +1,4 @@
-"""Rows that lie far from all others, and so may be dirt."""
+"""Rows that lie far from all others, and so may be anomalies among the training rows."""
 
 from math import log
 
@@ -7,13 +7,13 @@ import numpy as np
 from rankad._typing import BoolArray, FloatArray
 from rankad.statistics.bagged_neighbor_distance import BaggedNeighborDistance
 
-#: Robust standard deviations above the median beyond which a row is outlying.
+#: A point is outlying if it is more than this many robust standard deviations above the median.
 _CUTOFF = 4.0
 
-#: How many times as low the density around an outlying point is, at least.
+#: The density around an outlying point is at least this many times lower than the usual one.
 _MIN_THINNING = 4.0
 
-#: The median absolute deviation of normal values is the standard deviation divided by this.
+#: The standard deviation of normal values is their median absolute deviation times this.
 _NORMAL_DEVIATION = 1.4826
 
 
@@ -23,15 +23,18 @@ def outlying(
     random_state: int = 0,
     max_share: float = 0.1,
 ) -> BoolArray:
-    """Which points are far from the others, for what is usual among them.
+    """Whether each point is unusually far from the others.
 
-    The logarithm of the mean distance to the nearest of a few random points is compared with its
-    median, in units of its median absolute deviation. Deviations above the median may be larger
-    than those below, in few columns by far: the unit is the larger of that of all points and that
-    of the upper half. And the density around an outlying point is at most a quarter of that around
-    the median one: in few columns the edges of a law may else be outlying. Where half of the points
-    or more are copies of each other there is no such unit, and none is outlying. More than
-    ``max_share`` of the points are a group of their own: then none is outlying, either.
+    The measure is the logarithm of the mean distance to the nearest of a few random points. A point
+    is outlying if its measure is more than 4 units above the median. The unit is the median
+    absolute deviation, of all points or of the points above the median, whichever is larger. This
+    is because in few columns the deviations above the median are far larger than those below. And
+    the density around an outlying point must be at most a quarter of that around the median point.
+    Without this, the edges of a law in few columns would be outlying.
+
+    No point is outlying if half of the points or more are copies of each other, because then there
+    is no such unit. And no point is outlying if more than ``max_share`` of the points would be,
+    because these are a group of nominal points.
 
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
     >>> points[:3] = [[9.0, 9.0], [9.1, 9.0], [-30.0, 0.0]]
@@ -45,11 +48,11 @@ def outlying(
     median = float(np.median(distances))
     if median == 0.0:
         return np.zeros(len(points), dtype=bool)
-    with np.errstate(divide="ignore"):  # copies of one another may be at distance 0
+    with np.errstate(divide="ignore"):  # copies may be at distance 0
         deviations = np.log(distances / median)
     upper = deviations[deviations >= 0.0]
     unit = _NORMAL_DEVIATION * max(float(np.median(np.abs(deviations))), float(np.median(upper)))
-    # Where the density is q times as low, distances are q^(1/d) times as large.
+    # If the density is q times lower, distances are q^(1/d) times larger.
     cutoff = max(_CUTOFF * unit, log(_MIN_THINNING) / points.shape[1])
     is_outlying = np.asarray((unit > 0.0) & (deviations > cutoff))
     if is_outlying.mean() > max_share:

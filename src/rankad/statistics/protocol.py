@@ -1,4 +1,4 @@
-"""What every statistic is."""
+"""The interface of every statistic."""
 
 from typing import Protocol
 
@@ -8,11 +8,11 @@ from rankad._typing import FloatArray
 
 
 class Statistic(Protocol):
-    """Orders points as the density would: the higher, the more nominal.
+    """Function that orders points by density: a higher value is more nominal.
 
-    Called with the training points alone, it gives the value of each among the others: a point does
-    not count as its own neighbor. With ``among``, it gives the values of new points among
-    those.
+    Called with the training points alone, it returns the value of each point among the others. A
+    point is not its own neighbor. With ``among``, it returns the values of new points among those
+    rows.
     """
 
     def __call__(self, points: FloatArray, among: FloatArray | None = None) -> FloatArray:
@@ -21,11 +21,11 @@ class Statistic(Protocol):
 
 
 def statistic_values(statistic: Statistic, points: FloatArray) -> FloatArray:
-    """Values of a statistic at the training points, checked: one finite number for each."""
+    """Values of a statistic at the training points. Raises unless each is one finite number."""
     values = np.asarray(statistic(points), dtype=np.float64)
     if values.shape != (len(points),) or not np.isfinite(values).all():
         raise ValueError(
-            f"The statistic must give one finite value per row: {len(points)} of them. Got "
-            f"shape {values.shape}, {np.isfinite(values).sum()} finite."
+            f"The statistic must return one finite value per row: {len(points)} of them. Got an "
+            f"array of shape {values.shape} with {np.isfinite(values).sum()} finite values."
         )
     return values

@@ -1,6 +1,7 @@
-"""Which rows are searched for neighbors, how, and in how many pieces: decided by n, d and K alone.
+"""Which rows are searched for neighbors, by which method, and in how many chunks.
 
-Measured on one core, microseconds per query for the 10 nearest of n rows, normal data
+These depend only on the number n of rows, the number d of columns and K. The table has the
+microseconds per query for the 10 nearest of n rows, for normal data on one core
 (``python benchmarks/neighbors.py``):
 
 ======= ================================ ================================
@@ -12,11 +13,12 @@ n       k-d tree, d = 3 / 5 / 7 / 10     brute force, d = 3 / 5 / 7 / 10
 200,000 5.2 / 14 / 96 / 580              110 / 110 / 130 / 170
 ======= ================================ ================================
 
-So a tree needs four times as many rows for every column, its cost doubles with every column, and
-that of brute force grows as the number of pairs. Hundreds of neighbors take some .1 microseconds
-each, more in a tree of many columns, and hardly change which is the faster
-(``python benchmarks/neighbors.py --neighbors 200``). They need not be found among all rows: K of n
-rows lie about as far away as K s/n of a random sample of s.
+So a tree needs four times more rows for each further column to be the faster method. Its cost
+doubles with each column. The cost of brute force grows with the number of pairs. With hundreds of
+neighbors, each takes about .1 microseconds, more in a tree of many columns. The faster method is
+nearly always the same (``python benchmarks/neighbors.py --neighbors 200``). Neighbors need not be
+found among all rows: K neighbors among n rows are about as far away as K s/n neighbors among a
+random sample of s rows.
 """
 
 from __future__ import annotations
@@ -41,32 +43,34 @@ Result = TypeVar("Result")
 
 Method: TypeAlias = Literal["k-d tree", "brute force"]
 
-#: Finds the nearest rows of queries: their indices and distances, nearest first.
+#: Function that returns the indices and distances of the nearest rows of queries, nearest first.
 Search: TypeAlias = Callable[[FloatArray], tuple[IntArray, FloatArray]]
 
-#: Rows that stand for all where there are too many to search, and neighbors are few.
+#: Size of a sample of rows, if there are too many rows to search and few neighbors.
 SAMPLE_ROWS = 10_000
 
-#: Neighbors that are left, where they were more, when fewer rows are searched; with so many, the
-#: distance to them tells the density to some 15%. And those left where they were few.
+#: The limit on neighbors leaves at least this many. With 50 neighbors, the distance to them
+#: determines the density to about 15%.
 _ENOUGH_NEIGHBORS = 50
-_FEWEST_NEIGHBORS = 5
 
-#: A tree is faster than brute force from so many rows, times 4^d, on.
+#: A sample leaves at least this many neighbors, or all if they were fewer.
+_MIN_NEIGHBORS = 5
+
+#: From this many rows times 4^d on, a tree is faster than brute force.
 _TREE_ROWS = 16
 
-#: Costs of an exact search that take some ten seconds on one core: of a tree in n 2^d, of brute
-#: force in n^2 (d + 14).
+#: Costs of an exact search that takes about ten seconds on one core. The cost of a tree is n 2^d,
+#: that of brute force is n^2 (d + 14).
 _MAX_TREE_COST = 2e7
 _MAX_BRUTE_FORCE_COST = 3e11
 
-#: Neighbors of all rows together, n K: a few seconds.
+#: Limit on neighbors: n K for all rows together, which takes a few seconds.
 _MAX_NEIGHBORS = 2e7
 
-#: Rows of which all distances are computed, not only those of neighbors: ten seconds, too.
+#: Number of rows whose distances to all rows are computed in about ten seconds.
 _MAX_ROWS_FOR_ALL_PAIRS = 20_000
 
-#: Work of one thread between two reports: queries, their distances by brute force, and their
+#: Work of one thread between two reports of progress: queries, distances by brute force, and
 #: neighbors.
 _CHUNK_QUERIES = 2**14
 _CHUNK_ENTRIES = 2**27
@@ -75,7 +79,7 @@ _CHUNK_NEIGHBORS = 2**20
 
 @dataclass(frozen=True)
 class NeighborSearch:
-    """How neighbors are sought: by which method, among how many of the rows, and how many.
+    """Plan of a search: the method, the number of rows searched, and the number of neighbors.
 
     >>> search = NeighborSearch("k-d tree", n_rows=750_000, n_searched=4_543, n_neighbors=8_255)
     >>> print(search)
@@ -96,7 +100,7 @@ class NeighborSearch:
 
     @property
     def n_sought(self) -> int:
-        """Neighbors sought among the rows that are searched, for ``n_neighbors`` among all."""
+        """Number of neighbors among the searched rows, in place of ``n_neighbors`` among all."""
         return neighbors_among(self.n_searched, self.n_rows, self.n_neighbors)
 
     def __str__(self) -> str:
@@ -109,16 +113,16 @@ class NeighborSearch:
 
 
 def neighbors_among(n_sample: int, n_rows: int, n_neighbors: int) -> int:
-    """Neighbors among a sample that lie about as far away as ``n_neighbors`` among all rows.
+    """Number of neighbors in a sample, about as far away as ``n_neighbors`` among all rows.
 
-    But no fewer than five, if there were so many: the distance to fewer is too much a matter of
-    chance.
+    It is at least 5, or ``n_neighbors`` if that is smaller, because the distance to fewer neighbors
+    is too random.
 
     >>> neighbors_among(1_000, 20_000, n_neighbors=737), neighbors_among(1_000, 20_000, 10)
     (37, 5)
     """
     in_proportion = round(min(n_neighbors, n_rows) * n_sample / n_rows)
-    return max(min(n_neighbors, _FEWEST_NEIGHBORS), in_proportion)
+    return max(min(n_neighbors, _MIN_NEIGHBORS), in_proportion)
 
 
 def planned_search(
@@ -128,14 +132,17 @@ def planned_search(
     n_neighbors: int = 10,
     work_per_neighbor: float = 1.0,
 ) -> NeighborSearch:
-    """Plan of the search for neighbors among so many rows; queries do not change it.
+    """Plan of ``n_searches`` searches for neighbors among so many rows.
 
-    All rows are searched where that, so many times, takes no more than some ten seconds on one
-    core: once, for up to 110,000 rows of 10 columns, 1.2 million of 4, and for up to 20 million
-    neighbors of all rows together. Beyond, a random sample of them stands for all, with neighbors
-    in proportion: of 10,000 rows or, where neighbors are 50 and more, of so many that 50 are left,
-    if that takes no longer than some twenty seconds. ``work_per_neighbor`` is that of a statistic
-    with each neighbor, finding it included, in units of finding it.
+    There are two limits. All searches together take at most about ten seconds on one core, which
+    for one search is 110,000 rows of 10 columns or 1.2 million rows of 4. And all rows together
+    have at most 20 million neighbors. Within the limits all rows are searched. Else a random sample
+    of the rows is searched, for neighbors in proportion. With 50 neighbors or more, the sample is
+    as large as the limits allow. But the limit on neighbors leaves at least 50 of them, and the
+    limit on time at least 10,000 rows. With fewer neighbors the sample has 10,000 rows.
+
+    ``work_per_neighbor`` is the work of a statistic for each neighbor, in units of the work of
+    finding it, which is included.
 
     >>> print(planned_search(1_000_000, n_features=3))
     k-d tree among all 1000000 rows
@@ -155,7 +162,7 @@ def planned_search(
 
 
 def planned_all_pairs(n_rows: int, n_neighbors: int = 10) -> NeighborSearch:
-    """Plan for what takes all distances between rows.
+    """Plan of a search for a statistic that computes all distances between rows.
 
     >>> print(planned_all_pairs(100_000, n_neighbors=5))
     brute force among 10000 of 100000 rows, drawn at random
@@ -166,12 +173,12 @@ def planned_all_pairs(n_rows: int, n_neighbors: int = 10) -> NeighborSearch:
 
 
 def search_method(n_rows: int, n_features: int) -> Method:
-    """The faster way to search all of so many rows."""
+    """The faster method for a search among so many rows."""
     return "k-d tree" if n_rows >= _TREE_ROWS * 4**n_features else "brute force"
 
 
 def prepared_search(rows: FloatArray, n_nearest: int, method: Method) -> Search:
-    """A search among all of the rows."""
+    """Search among the rows, prepared for any number of queries."""
     if method == "brute force":
         return BruteForce(rows, n_nearest)
     return partial(_nearest_by_tree, cKDTree(rows), n_nearest)
@@ -180,9 +187,9 @@ def prepared_search(rows: FloatArray, n_nearest: int, method: Method) -> Search:
 def in_chunks(
     function: Callable[[slice], Result], n_queries: int, n_jobs: int | None, n_chunk: int
 ) -> list[Result]:
-    """Results for slices of so many queries each, computed by threads."""
+    """Results of the function for chunks of ``n_chunk`` queries each, computed by threads."""
     chunks = [slice(start, start + n_chunk) for start in range(0, n_queries, n_chunk)]
-    # The matrix products within a chunk are too small for more than one thread each.
+    # The matrix products of a chunk are too small for more than one thread each.
     results = in_threads(lambda chunk: (function(chunk),), chunks or [slice(0, 0)], n_jobs)
     with one_thread_each(), closing(results):
         tracked = track(results, max(len(chunks), 1), "ranking by neighbors")
@@ -190,21 +197,21 @@ def in_chunks(
 
 
 def chunk_size(n_queries: int, n_rows: int, n_jobs: int | None, n_nearest: int = 1) -> int:
-    """Queries of one chunk of a search: enough for every thread, and a report now and then."""
+    """Number of queries in a chunk, so small that all threads have work and report progress."""
     share: int = -(-n_queries // joblib.effective_n_jobs(n_jobs))
-    most = min(_CHUNK_QUERIES, _CHUNK_ENTRIES // n_rows, _CHUNK_NEIGHBORS // n_nearest)
-    return max(1, min(most, share))
+    max_queries = min(_CHUNK_QUERIES, _CHUNK_ENTRIES // n_rows, _CHUNK_NEIGHBORS // n_nearest)
+    return max(1, min(max_queries, share))
 
 
 def _rows_for_neighbors(n_rows: int, n_neighbors: int, work_per_neighbor: float = 1.0) -> int:
-    """Rows to search so that neighbors in proportion are not too many, yet enough."""
+    """Number of rows to search so that neighbors in proportion keep to the limit on neighbors."""
     n_neighbors = min(n_neighbors, n_rows)
-    most = max(_MAX_NEIGHBORS / (work_per_neighbor * n_rows), _ENOUGH_NEIGHBORS)
-    return n_rows if n_neighbors <= most else ceil(n_rows * most / n_neighbors)
+    max_neighbors = max(_MAX_NEIGHBORS / (work_per_neighbor * n_rows), _ENOUGH_NEIGHBORS)
+    return n_rows if n_neighbors <= max_neighbors else ceil(n_rows * max_neighbors / n_neighbors)
 
 
 def _affordable_rows(n_rows: int, n_features: int, n_searches: int, n_searched: int) -> int:
-    """As many of ``n_searched`` rows as can be searched for neighbors of all rows in time."""
+    """Number of rows, at most ``n_searched``, that can be searched for all rows in time."""
     if search_method(n_searched, n_features) == "k-d tree":
         cost = n_searches * n_rows * 2.0**n_features
         n_searched = int(n_searched * min(1.0, _MAX_TREE_COST / cost))

@@ -1,4 +1,4 @@
-"""What is chosen before training: rows, statistic, centers, C and sigma; by rule or by grid."""
+"""Choices before training, by rule or by grid: rows, statistic, centers, C and sigma."""
 
 from rankad.tuning.center_rule import MAX_KERNEL_ROWS, CenterRule
 from rankad.tuning.cross_validation import CV_TOL, CenterChoice, CrossValidation, cross_validate

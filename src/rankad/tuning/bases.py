@@ -1,4 +1,4 @@
-"""The two ways in which a fold's rankers are expanded: in kernels at its points, or at centers."""
+"""The rankers of a fold, as sums of kernels at its training points or at given centers."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -11,9 +11,9 @@ from rankad.solvers import Solution
 
 
 class Basis(Protocol):
-    """Rankers at one sigma, learned from the training points and judged on the held-out ones.
+    """Rankers at one sigma, learned from the training points of a fold.
 
-    ``nearest`` are the distances of the held-out points to the nearest center, in units of sigma.
+    ``nearest`` holds the distance of each held-out point to the nearest center, in units of sigma.
     """
 
     nearest: FloatArray
@@ -22,7 +22,7 @@ class Basis(Protocol):
         """The ranker at one C."""
 
     def solved_along(self, preferences: Preferences, Cs: Iterable[float]) -> Iterator[Solution]:
-        """The rankers at one C after the other, each from the last."""
+        """The ranker at each C, started from the ranker at the C before."""
 
     def held_out_sums(self, solution: Solution) -> FloatArray:
         """Kernel sums at the held-out points."""
@@ -41,7 +41,7 @@ class PointBasis:
         to_centers: FloatArray,
         sigma: float,
     ) -> None:
-        """Take distances among training points and to them; both are overwritten."""
+        """Take distances among training points and from held-out points; both are overwritten."""
         self.problem = problem
         self.nearest = to_centers.min(axis=1) / sigma
         self._gram = problem.gram(among_centers, sigma, overwrite=True)
@@ -52,7 +52,7 @@ class PointBasis:
         return self.problem.solved(preferences, self._gram, C, start)
 
     def solved_along(self, preferences: Preferences, Cs: Iterable[float]) -> Iterator[Solution]:
-        """The rankers at one C after the other, each from the last."""
+        """The ranker at each C, started from the ranker at the C before."""
         return self.problem.solved_along(preferences, self._gram, Cs)
 
     def held_out_sums(self, solution: Solution) -> FloatArray:
@@ -65,7 +65,7 @@ class PointBasis:
 
 
 class CenterBasis:
-    """Kernels at given centers; solutions are in the coordinates of their features."""
+    """Kernels at given centers. Solutions are coordinates of the features of these centers."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class CenterBasis:
         return self.problem.solved_linear(preferences, self._train, C, start)
 
     def solved_along(self, preferences: Preferences, Cs: Iterable[float]) -> Iterator[Solution]:
-        """The rankers at one C after the other, each from the last."""
+        """The ranker at each C, started from the ranker at the C before."""
         start = None
         for C in Cs:
             solution = self.solved(preferences, C, start)

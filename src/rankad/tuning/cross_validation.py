@@ -1,4 +1,4 @@
-"""C and sigma by cross-validated disagreement, along warm paths."""
+"""Choice of C and sigma by cross-validated disagreement."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,26 +23,27 @@ from rankad.solvers import Solution, Status
 from rankad.statistics import Statistic, statistic_values
 from rankad.tuning.bases import Basis, CenterBasis, PointBasis
 
-#: Share of cells, in the corners of a grid, whose solver may stop early without a warning.
+#: Largest share of fits whose solver may stop early without a warning. These are usually at the
+#: corners of the grid.
 _TOLERATED_SHARE = 0.01
 
-#: Tolerance to which every cell is solved, before the contenders are solved tightly. At .05 good
-#: cells still rise by up to 3e-3 when solved tightly, and a constant may hide a ranker's order.
+#: Tolerance to which every cell is solved at first. At a tolerance of .05, good cells still rise by
+#: up to 3e-3 when solved tightly, and a constant in the scores may hide their order.
 CV_TOL = 1e-2
 
-#: Makes pairs of the values of a statistic.
+#: Function that makes preference pairs from the values of a statistic.
 PairRule = Callable[[FloatArray], Preferences]
 
-#: Chooses centers among points; None for all of them.
+#: Function that chooses centers for points, or returns None for all points.
 CenterChoice = Callable[[FloatArray], FloatArray | None]
 
-#: Cells that come this close to the best agreement contend, at least.
-_LEAST_SLACK = 1e-3
+#: Cells within this of the best agreement are always solved tightly.
+_MIN_SLACK = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Outcome of a grid: the winner, and a table like `GridSearchCV.cv_results_`."""
+    """The best C and sigma of a grid, and a table like ``GridSearchCV.cv_results_``."""
 
     C: float
     sigma: float
@@ -58,14 +59,14 @@ class _Fold:
     centers: FloatArray | None
 
     @property
-    def says_something(self) -> bool:
-        """Whether there is anything to learn in one part, and to check in the other."""
+    def has_pairs(self) -> bool:
+        """Whether both parts have preference pairs."""
         return min(self.train_preferences.total_weight, self.test_preferences.total_weight) > 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Some cells of one fold and one sigma, as indices into the grids."""
+    """Some cells of one fold and one sigma, as indices into the folds and the grids."""
 
     fold: int
     sigma: int
@@ -74,9 +75,10 @@ class _Task:
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """What is kept of one cell's solution in one fold.
+    """What is kept of the solution of one cell in one fold.
 
-    Where the next may start, whether it converged, its held-out agreement, the seconds it took.
+    The coefficients as a start for a tight solution, whether the solver converged, the held-out
+    agreement, and the time in seconds.
     """
 
     warm_start: FloatArray
@@ -97,27 +99,28 @@ def cross_validate(
     choose_centers: CenterChoice | None = None,
     n_jobs: int | None = None,
 ) -> CrossValidation:
-    """Choose (C, sigma) by the pairwise disagreement on held-out points, averaged over the folds.
+    """Choose (C, sigma) by the mean pairwise disagreement on the held-out points of the folds.
 
-    Preferences are formed within each part: training points among training points, held-out points
-    among held-out points. Those formed once on all points would share their noise, and reward a
-    ranker for fitting it. Ties count one half; the anchor's pairs count, too. Among equal
-    cells the smoothest wins: the largest sigma, then the smallest C. A fold in which a part has no
-    pairs says nothing, and counts 1/2 for every cell.
+    Preference pairs are formed within each part: training points among training points, held-out
+    points among held-out points. Pairs formed once on all points would share their noise, and
+    reward a ranker that fits the noise. Ties count one half. The pairs of the anchor count, too.
+    Among equal cells the smoothest is chosen: the largest sigma, then the smallest C. If a part of
+    a fold has no pairs, the fold counts 1/2 for every cell.
 
-    The centers are the training points of each fold, or those that ``choose_centers`` chooses among
-    them. Splits are positions of the points, or masks. All cells are solved roughly, then the
-    contenders at the problem's own tolerance: see `_Grid`.
+    The centers are the training points of each fold, or those that ``choose_centers`` chooses for
+    them. Splits are positions of points, or masks. All cells are solved roughly. Then the best
+    cells are solved again at the problem's tolerance, see `_Grid`.
     """
-    positions = np.arange(len(points))  # of them, as arrays, whatever form the splits have
+    positions = np.arange(len(points))  # indexed by a split of any form, this gives positions
     folds = [
         _fold(points, positions[train], positions[test], statistic, pairs, choose_centers)
         for train, test in splits
     ]
-    if not any(fold.says_something for fold in folds):
+    if not any(fold.has_pairs for fold in folds):
         warn_user(
-            f"Cross-validation says nothing: none of the {len(folds)} folds has pairs to compare "
-            "in both of its parts. Use fewer folds, more rows, or the rule."
+            f"Cross-validation cannot choose C and sigma: none of the {len(folds)} folds has "
+            "preference pairs in both of its parts. Use fewer folds, fit on more rows, or set C "
+            "and sigma to 'auto'."
         )
     grid = _Grid(
         np.sort(np.asarray(Cs, dtype=np.float64)),
@@ -129,24 +132,29 @@ def cross_validate(
     )
     grid.solve_roughly()
     grid.refine_contenders()
-    n_unfinished = int((~grid.is_converged).sum())
-    if n_unfinished > _TOLERATED_SHARE * grid.scores.size:
-        warn_user(
-            f"The solver stopped early in {n_unfinished} of {grid.scores.size} cross-validation "
-            "fits; raise max_iter, or leave out extreme values of C and sigma.",
-            ConvergenceWarning,
-        )
+    _warn_of_early_stops(grid.is_converged)
     return _outcome(grid.Cs, grid.sigmas, grid.scores, grid.seconds)
 
 
-class _Grid:
-    """Held-out agreement of every cell and fold, rough everywhere and tight where it decides.
+def _warn_of_early_stops(is_converged: BoolArray) -> None:
+    n_unfinished = int((~is_converged).sum())
+    if n_unfinished > _TOLERATED_SHARE * is_converged.size:
+        warn_user(
+            f"The solver stopped early in {n_unfinished} of {is_converged.size} cross-validation "
+            "fits. Raise max_iter, or leave out extreme values of C and sigma.",
+            ConvergenceWarning,
+        )
 
-    The order of held-out scores, all that the agreement sees, settles long before the scores do: at
-    a tolerance of `CV_TOL` it is off by 1e-4 to 3e-4. So every cell is first solved to that, along
-    ascending C, and then the cells within a slack of the best again, at the tolerance of the final
-    fit. The slack is twice the most that any cell has risen by that so far, and at least
-    `_LEAST_SLACK`; cells that it takes in when it grows, or when the best falls, follow.
+
+class _Grid:
+    """Held-out agreement of every cell and fold: rough for all cells, tight for the best ones.
+
+    The agreement depends only on the order of held-out scores, which converges long before the
+    scores do. At the tolerance `CV_TOL` the agreement is off by 1e-4 to 3e-4. So every cell is
+    first solved to `CV_TOL`, along ascending C. Then the contenders, all cells within a slack of
+    the best, are solved again at the tolerance of the final fit. The slack is twice the largest
+    rise of any cell by that, and at least ``_MIN_SLACK``. If the slack grows or the best falls, new
+    contenders are solved, too.
     """
 
     def __init__(
@@ -160,7 +168,7 @@ class _Grid:
     ) -> None:
         self.Cs, self.sigmas, self.folds = Cs, sigmas, folds
         self.points, self.problem, self.n_jobs = points, problem, n_jobs
-        # Before the threads start, who would each compute them.
+        # Computed here once, and not by each thread.
         self._distances: FloatArray = np.empty((0, 0))
         if any(fold.centers is None for fold in folds):
             self._distances = distances_between(points, points)
@@ -176,20 +184,20 @@ class _Grid:
         self.starts: dict[tuple[int, int, int], FloatArray] = {}
 
     def solve_roughly(self) -> None:
-        """Fits along ascending C, each solve starting from the last."""
+        """Solve all cells along ascending C, each started from the solution before."""
         every_cell = np.ones(self.scores.shape[:2], dtype=bool)
         self._solve(self._rough_fits, every_cell, "cross-validation")
 
     def refine_contenders(self) -> None:
-        """Solve the best cells again, tightly, until no other can have been better."""
+        """Solve the contenders tightly, until there are no new ones."""
         is_refined = np.zeros(self.scores.shape[:2], dtype=bool)
-        slack = _LEAST_SLACK
+        slack = _MIN_SLACK
         while True:
             means = self.scores.mean(axis=2)
             is_contender = (means >= means.max() - slack) & ~is_refined
             if not is_contender.any():
                 return
-            self._solve(self._tight_fits, is_contender, "the best cells again")
+            self._solve(self._tight_fits, is_contender, "solving the best cells again")
             is_refined |= is_contender
             rise = (self.scores.mean(axis=2) - means).max()
             slack = max(slack, 2.0 * float(rise))
@@ -201,7 +209,7 @@ class _Grid:
             _Task(fold, int(sigma), np.flatnonzero(is_asked[:, sigma]))
             for sigma in np.flatnonzero(is_asked.any(axis=0))
             for fold in range(len(self.folds))
-            if self.folds[fold].says_something
+            if self.folds[fold].has_pairs
         ]
         with closing(in_threads(fits, tasks, self.n_jobs)) as paths:
             for task, path in zip(tasks, track(paths, len(tasks), label), strict=True):
@@ -239,7 +247,7 @@ class _Grid:
     def _judged(self, task: _Task, basis: Basis, solutions: Iterator[Solution]) -> Iterator[_Fit]:
         """What is kept of the solution for each C of a task.
 
-        The rest, its scores above all, would else live until all cells are solved.
+        Whole solutions, with their scores, would take memory until all cells are solved.
         """
         fold = self.folds[task.fold]
         started = time.perf_counter()
@@ -274,10 +282,10 @@ def _preferences_within(points: FloatArray, statistic: Statistic, pairs: PairRul
 
 
 def _disagreement(basis: Basis, solution: Solution, fold: _Fold, problem: RankProblem) -> float:
-    """Share of held-out pairs that the deployed scores order wrongly, the anchor's included.
+    """Share of held-out pairs that the final scores order wrongly, the anchor's pairs included.
 
-    A held-out point violates the anchor's pair where the kernel sum has not lifted it above 0. A
-    strong anchor's pairs count no more than all others together: it would drown them out.
+    A held-out point violates its pair with the anchor if its kernel sum is not above 0. The pairs
+    of a strong anchor count no more than all others together, because they would dominate.
     """
     sums = basis.held_out_sums(solution)
     far_field = problem.far_field(basis.weights(solution))
@@ -295,7 +303,7 @@ def _outcome(
     by_cell = scores.reshape(-1, n_splits)
     mean = by_cell.mean(axis=1)
     cell_C, cell_sigma = (grid.ravel() for grid in np.meshgrid(Cs, sigmas, indexing="ij"))
-    # Rounded, so that cells equal but for the order of summation count as equal.
+    # Rounded, so that cells that differ only by the order of summation count as equal.
     losses = -mean.round(12)
     best = np.lexsort((cell_C, -cell_sigma, losses))[0]
     results: dict[str, Any] = {

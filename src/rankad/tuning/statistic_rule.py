@@ -1,4 +1,4 @@
-"""Which statistic ranks the training points, and among how many neighbors."""
+"""The statistic that ranks the training points, and its number of neighbors."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from rankad.tuning.rules import n_varying_columns, rule_n_neighbors
 
 @dataclass(frozen=True, eq=False)
 class RankedPoints:
-    """Values of the statistic at the training points, and what they were taken with.
+    """Values of the statistic at the training points, and how they were computed.
 
     Parameters
     ----------
     statistic : Statistic
     values : array of shape (n,)
     n_neighbors : int
-        The number K of neighbors, of the statistic and of D_K.
+        The number K of neighbors for the statistic and for D_K.
     mean_neighbor_distance : float
-        D_K, the mean distance to the K nearest others.
+        D_K, the mean distance to the K nearest neighbors, averaged over the points.
     neighbor_search : NeighborSearch
-        How neighbors were sought: for the statistic, or else for D_K.
+        Plan of the search for neighbors, for the statistic if it has a plan, else for D_K.
     """
 
     statistic: Statistic
@@ -47,19 +47,19 @@ class RankedPoints:
 class StatisticRule:
     """The parameters ``statistic`` and ``n_neighbors``, for any points.
 
-    ``for_dirt`` is what "auto" depends on: with many anomalies among the rows, "bagged_knn".
+    ``is_robust`` is for training rows with many anomalies: then "auto" is "bagged_knn".
     """
 
     statistic: str | Statistic
     n_neighbors: int | Literal["auto"]
-    for_dirt: bool
+    is_robust: bool
     n_jobs: int | None
 
     @property
     def name(self) -> str | None:
         """Name of the statistic; None for a callable."""
         if self.statistic == "auto":
-            return "bagged_knn" if self.for_dirt else "mean_knn"
+            return "bagged_knn" if self.is_robust else "mean_knn"
         return self.statistic if isinstance(self.statistic, str) else None
 
     def ranked(self, points: FloatArray, rng: np.random.RandomState) -> RankedPoints:
@@ -67,7 +67,7 @@ class StatisticRule:
         logger.info("ranking %d rows of %d columns by their neighbors", *points.shape)
         statistic, n_neighbors = self._for_points(points, rng)
         values = statistic_values(statistic, points)
-        plan = getattr(statistic, "planned_search", None)  # a user's own callable has none
+        plan = getattr(statistic, "planned_search", None)  # None for a user's own callable
         search = None if plan is None else plan(*points.shape)
         if self.name == "mean_knn" and search is not None:
             return RankedPoints(statistic, values, n_neighbors, -float(values.mean()), search)
@@ -88,8 +88,8 @@ class StatisticRule:
             return self.statistic, n_neighbors
         if n_others < n_asked and self.n_neighbors != "auto":
             warn_user(
-                f"n_neighbors={self.n_neighbors} lowered to {n_neighbors}: "
-                f"there are only {len(points)} training rows."
+                f"n_neighbors={self.n_neighbors} lowered to {n_neighbors}: there are only "
+                f"{len(points)} training rows. Fit on more rows, or lower n_neighbors."
             )
         statistic = named_statistic(
             str(self.name),
@@ -100,7 +100,7 @@ class StatisticRule:
         return statistic, n_neighbors
 
     def for_parts(self, statistic: Statistic) -> Statistic:
-        """The statistic for parts of the points: by the rule, they have fewer neighbors."""
+        """The statistic for parts of the points, which have fewer neighbors by the rule."""
         is_own = not isinstance(self.statistic, str)
         if is_own or self.n_neighbors != "auto" or not hasattr(statistic, "n_neighbors"):
             return statistic
@@ -113,7 +113,7 @@ class StatisticRule:
         return of_part
 
     def _n_neighbors(self, points: FloatArray) -> int:
-        """K as asked for, or by the rule; there may be fewer points."""
+        """K as given or by the rule. It may be larger than the number of points."""
         if self.n_neighbors == "auto":
             return rule_n_neighbors(len(points), n_varying_columns(points))
         return int(self.n_neighbors)

@@ -1,4 +1,4 @@
-"""Which of the rows train the ranker: not more than are worth it, and not the outlying ones."""
+"""The rows that train the ranker: a sample if there are very many, without outlying rows."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from rankad._progress import logger
 from rankad._typing import FloatArray, IntArray
 from rankad.statistics.outlying import outlying
 
-#: Rows that train the ranker, for each center and in any case: more hardly change so few weights.
+#: Largest number of training rows for each center, and in any case at least this many. More rows
+#: would change the weights of so few centers very little.
 _ROWS_PER_CENTER = 250
 _MIN_SAMPLE = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSample:
-    """The scaled rows that train, among all of them.
+    """The scaled rows that train the ranker, among all rows.
 
     Parameters
     ----------
     all_points : array of shape (n_rows, n_features)
     positions : array of int
-        Those that train.
+        Positions of the rows that train.
     n_outlying : int
-        How many were left out as outlying.
+        Number of rows that were left out as outlying.
     """
 
     all_points: FloatArray
@@ -48,9 +49,9 @@ class TrainingSample:
         n_jobs: int | None,
         rng: np.random.RandomState,
     ) -> Self:
-        """Draw as many rows as are worth it, and leave out the outlying ones.
+        """Draw a sample if there are too many rows, and leave out the outlying rows of it.
 
-        With ``max_outlying_share=0`` none is left out.
+        With ``max_outlying_share=0`` no row is left out.
         """
         max_rows = max(_ROWS_PER_CENTER * min(max_centers, len(points)), _MIN_SAMPLE)
         positions = np.arange(len(points))
@@ -63,5 +64,5 @@ class TrainingSample:
             points[positions], n_jobs, rng.randint(2**31 - 1), max_share=max_outlying_share
         )
         n_outlying = int(is_outlying.sum())
-        logger.info("%d of %d rows are outlying: left out", n_outlying, len(positions))
+        logger.info("left out %d of %d rows as outlying", n_outlying, len(positions))
         return cls(points, positions[~is_outlying], n_outlying)

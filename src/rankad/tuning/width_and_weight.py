@@ -1,4 +1,4 @@
-"""C and sigma: given, by the rule, or by cross-validation over a grid."""
+"""Choice of C and sigma: as given, by the rule, or by cross-validation over a grid."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from rankad.tuning.rules import (
 from rankad.tuning.statistic_rule import RankedPoints
 from rankad.tuning.training_rows import TrainingSample
 
-#: C or sigma as asked for: a number, "auto" for the rule, "published" for the paper's grid, or a
-#: grid of one's own.
+#: The parameter C or sigma: a number, "auto" for the rule, "published" for the paper's grid, or a
+#: grid of numbers.
 Asked = float | str | ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """C and sigma, and the table of the cross-validation where there was one."""
+    """C and sigma, and the table of the cross-validation, if there was one."""
 
     C: float
     sigma: float
@@ -44,7 +44,7 @@ class Chosen:
 
 @dataclass(frozen=True, eq=False)
 class WidthAndWeight:
-    """The parameters ``C`` and ``sigma``, and the folds that judge a grid of them."""
+    """The parameters ``C`` and ``sigma``, and the folds for a grid of them."""
 
     C: Asked
     sigma: Asked
@@ -52,7 +52,7 @@ class WidthAndWeight:
     n_jobs: int | None
 
     def taking_over(self, chosen: Chosen | None) -> WidthAndWeight:
-        """What was cross-validated before is now given."""
+        """The same parameters, with the values that ``chosen`` has in place of grids."""
         if chosen is None:
             return self
         C = chosen.C if is_grid(self.C) else self.C
@@ -71,13 +71,14 @@ class WidthAndWeight:
         center_rule: CenterRule,
         rng: np.random.RandomState,
     ) -> Chosen:
-        """C and sigma for the sample; ``statistic`` is that of parts of it."""
+        """C and sigma for the sample. ``statistic`` is the statistic for parts of it."""
         points = sample.points
         Cs = self._Cs(len(points))
         sigmas = self._sigmas(points, ranked.mean_neighbor_distance, centers, rng)
         if not (is_grid(self.C) or is_grid(self.sigma)):
             return Chosen(float(Cs[0]), float(sigmas[0]))
-        # Where all rows of a fold are its centers, distances among the rows of all folds are taken.
+        # If all rows of a fold may be centers, the distances between all rows are computed. With
+        # more rows than MAX_KERNEL_ROWS that is impossible, so each fold gets its own centers.
         may_take_all = len(points) <= MAX_KERNEL_ROWS
         choose_centers = center_rule.centers if may_take_all else center_rule.chosen_centers
         found = cross_validate(
@@ -120,12 +121,12 @@ class WidthAndWeight:
                 int(self.cv), shuffle=True, random_state=rng
             ).split(sample.points)
             return folds
-        # The user's splits are of all rows that train, also of those that were left out.
+        # The user's splits are of all training rows, including those that were left out.
         return _parts_of_sample(sample, check_cv(self.cv).split(sample.all_points))
 
 
 def is_grid(asked: Asked) -> bool:
-    """Whether cross-validation has to choose.
+    """Whether the parameter is a grid, so that cross-validation has to choose.
 
     >>> [is_grid(asked) for asked in (1.0, "auto", "published", [1.0, 10.0])]
     [False, False, True, True]
@@ -134,7 +135,7 @@ def is_grid(asked: Asked) -> bool:
 
 
 def _positive_numbers(name: str, asked: Any) -> FloatArray:
-    """A number, or a grid of them.
+    """The number or the numbers of a parameter, as an array.
 
     >>> _positive_numbers("C", 0.5), _positive_numbers("C", [1, 10])
     (array([0.5]), array([ 1., 10.]))
@@ -150,7 +151,7 @@ def _positive_numbers(name: str, asked: Any) -> FloatArray:
 def _parts_of_sample(
     sample: TrainingSample, splits: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Splits of all rows, given as positions or masks, as positions in the sample."""
+    """Splits of the sample as positions in it, given splits of all rows as positions or masks."""
     n_rows = len(sample.all_points)
     place = np.full(n_rows, -1)
     place[sample.positions] = np.arange(len(sample.positions))
@@ -160,12 +161,15 @@ def _parts_of_sample(
             places = place[train], place[test]
         except IndexError as error:
             raise ValueError(
-                f"cv gives rows that are not among the {n_rows} that train; its splits are of "
-                "those, not of those held out."
+                f"cv gives rows that are not among the {n_rows} that train. Give splits of the "
+                "training rows, without the rows held out for calibration."
             ) from error
         of_train, of_test = (part[part >= 0] for part in places)
-        if of_train.size > 0 and of_test.size > 0:  # else all of a part was left out
+        if of_train.size > 0 and of_test.size > 0:  # else all rows of a part were left out
             n_folds += 1
             yield of_train, of_test
     if n_folds == 0:
-        raise ValueError("cv gives no split in which rows that train stand in both parts.")
+        raise ValueError(
+            "cv gives no split with training rows in both parts. Outlying rows are left out of the "
+            "training rows. Give splits with more rows in each part."
+        )
