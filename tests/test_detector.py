@@ -442,7 +442,7 @@ def test_cross_calibration_cross_validates_once(nominal, monkeypatch):
         chosen.append(cross_validate(*args, **kwargs))
         return chosen[-1]
 
-    monkeypatch.setattr("rankad.tuning.width_and_weight.cross_validate", count_and_choose)
+    monkeypatch.setattr("rankad.tuning.tuning.cross_validate", count_and_choose)
     params = {"C": [0.1, 1.0], "sigma": [0.5, 1.0]}
     detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)
     assert len(chosen) == 1
@@ -601,7 +601,7 @@ CV = {"C": [0.01, 1.0], "sigma": [0.5, 2.0], "random_state": 0}
 
 def test_no_distances_among_more_rows_than_a_kernel_matrix_may_have(nominal, monkeypatch):
     # 180 rows in folds of 135. All rows of a fold could be centers.
-    monkeypatch.setattr("rankad.tuning.width_and_weight.MAX_KERNEL_ROWS", 170)
+    monkeypatch.setattr("rankad.tuning.tuning.MAX_KERNEL_ROWS", 170)
     monkeypatch.setattr(
         "rankad.tuning.cross_validation.distances_between",
         lambda *_: pytest.fail("distances among all rows"),

@@ -6,7 +6,7 @@ from sklearn.preprocessing import FunctionTransformer
 from rankad import RankAD
 from rankad.calibration import TrainingScores
 from rankad.kernels import KernelExpansion
-from rankad.models.scoring_function import change_in_float32
+from rankad.models.finishing import change_in_float32
 
 
 def _within_ten(rows):

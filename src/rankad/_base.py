@@ -103,9 +103,15 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return fitted, rows, rng, HOLDOUTS[self.calibration](len(rows), self.calibration_size, rng)
 
     def _end_fit(
-        self, fitted: Self, model: Model, holdout: Holdout, reference: ReferenceScores
+        self,
+        fitted: Self,
+        model: Model,
+        holdout: Holdout,
+        reference: ReferenceScores,
+        **attributes: Any,
     ) -> Self:
         """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
+        fitted.__dict__.update(attributes)
         logger.info("calibrated on %d rows", reference.size)
         fitted._model = model
         fitted.reference_ = reference

@@ -12,19 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
 from rankad._borrowed import Interval, StrOptions
 from rankad._progress import progress_shown
-from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled, shift_and_scale
+from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
 from rankad._typing import FloatArray
 from rankad._validation import feature_names, scoring_rows
 from rankad.explanations import Explanation, explained
 from rankad.kernels import KernelExpansion
 from rankad.models import LearnedRanker
-from rankad.models.scoring_function import scoring_function
+from rankad.models.finishing import learned_ranker
 from rankad.options import Pairs, RankSVM
 from rankad.preferences import require_pairs
-from rankad.ranker import RankProblem, fit_ranker, pruned
+from rankad.ranker import RankProblem, fit_ranker
 from rankad.scorer import Scorer
 from rankad.statistics import STATISTICS, Statistic
-from rankad.tuning import CenterRule, StatisticRule, TrainingSample, WidthAndWeight
+from rankad.tuning import CenterRule, StatisticRule, TrainingSample, Tuning
 
 #: Default margins of the anchor. The anchor lifts every training row, also an anomaly. With a
 #: narrow margin it counts less and the levels count more, which a few anomalies change little.
@@ -323,69 +323,44 @@ class RankAD(BaseDetector):
         self : object
             This detector.
         """
-        fitted, rows, rng, holdout = self._begin_fit(X)  # checked rows, and which of them train
-        pairs, options, problem = self._pairs, self._ranker, self._problem
-        statistic_rule, center_rule = self._statistic_rule, CenterRule(self.n_centers)
+        pairs, tuning = self._pairs, self._tuning
+        # Validate the rows, and hold some out.
+        fitted, rows, rng, holdout = self._begin_fit(X)
 
         def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:
             """Learn from rows. A fold takes over the choices of the model of all rows."""
-            center_rule.require_feasible(rows)
             scaler = fitted_scaler(self.scaler, rows)
-            sample = self._sample(scaled(scaler, rows), center_rule, rng)
-            points = sample.points
+            sample = self._sample(scaled(scaler, rows), tuning.center_rule, rng)
 
             # Steps 1 and 2: the statistic G of each point, which ranks it.
-            ranked = statistic_rule.ranked(points, rng)
+            ranked = tuning.statistic_rule.ranked(sample.points, rng)
 
             # Step 3: pairs of points of different ranks.
             preferences = pairs(ranked.values)
             require_pairs(ranked.values, preferences)
 
             # Step 5 before step 4: C and sigma, by the rule or by cross-validation.
-            centers = center_rule.centers(points, rng)
-            chosen = self._width_and_weight.taking_over(
-                None if full_model is None else full_model.chosen
-            ).choose(
-                sample,
-                ranked,
-                centers,
-                statistic=statistic_rule.for_parts(ranked.statistic),
-                pairs=pairs,
-                problem=problem,
-                center_rule=center_rule,
-                rng=rng,
-            )
+            centers = tuning.center_rule.centers(sample.points, rng)
+            before = None if full_model is None else full_model.chosen
+            chosen = tuning.chosen(sample, ranked, centers, rng, before=before)
 
             # Step 4: the ranker that scores the first point of each pair above the second.
-            C, sigma = chosen.C, chosen.sigma
             ranker = fit_ranker(
-                points, preferences, C=C, sigma=sigma, problem=problem, centers=centers
+                sample.points,
+                preferences,
+                C=chosen.C,
+                sigma=chosen.sigma,
+                problem=tuning.problem,
+                centers=centers,
             )
-            expansion, pruning_error = ranker.expansion, 0.0
-            if self.n_centers is not None:
-                expansion, pruning_error = pruned(ranker, problem, points)
-            expansion = scoring_function(
-                expansion,
-                options,
-                sample.all_points,
-                ranked.mean_neighbor_distance,
-                is_final=full_model is None,
-            )
-            columns = shift_and_scale(scaler, rows.shape[1])
-            return LearnedRanker(
-                scaler=scaler,
-                expansion=expansion if columns is None else expansion.on_columns(*columns),
-                chosen=chosen,
-                ranked=ranked,
-                n_outlying=sample.n_outlying,
-                solution=ranker.solution,
-                pruning_error=pruning_error,
-            )
+            parts = ranker, scaler, sample, ranked, chosen
+            is_fold = full_model is not None
+            return learned_ranker(*parts, tuning=tuning, options=self._ranker, is_fold=is_fold)
 
         model = learn(rows[holdout.training])
-        fitted.__dict__.update(model.attributes())
         # The reference: scores of the held-out rows, or as `calibration` asks.
-        return self._end_fit(fitted, model, holdout, holdout.reference(model, learn, rows))
+        reference = holdout.reference(model, learn, rows)
+        return self._end_fit(fitted, model, holdout, reference, **model.attributes())
 
     def explain(
         self, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3
@@ -499,17 +474,26 @@ class RankAD(BaseDetector):
         return options.problem(weight, margin)
 
     @property
-    def _statistic_rule(self) -> StatisticRule:
-        return StatisticRule(self.statistic, self.n_neighbors, self._is_robust, self.n_jobs)
-
-    @property
-    def _width_and_weight(self) -> WidthAndWeight:
-        return WidthAndWeight(self.C, self.sigma, self._ranker.cv, self.n_jobs)
+    def _tuning(self) -> Tuning:
+        """The rules for the statistic, the centers, C and sigma."""
+        return Tuning(
+            self.C,
+            self.sigma,
+            cv=self._ranker.cv,
+            pairs=self._pairs,
+            problem=self._problem,
+            statistic_rule=StatisticRule(
+                self.statistic, self.n_neighbors, self._is_robust, self.n_jobs
+            ),
+            center_rule=CenterRule(self.n_centers),
+            n_jobs=self.n_jobs,
+        )
 
     def _sample(
         self, points: FloatArray, center_rule: CenterRule, rng: np.random.RandomState
     ) -> TrainingSample:
         """The scaled rows, and which of them train."""
+        center_rule.require_feasible(points)
         return TrainingSample.drawn(
             points,
             max_centers=center_rule.max_centers(points),

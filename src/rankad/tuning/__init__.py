@@ -13,4 +13,4 @@ from rankad.tuning.rules import (
 )
 from rankad.tuning.statistic_rule import RankedPoints, StatisticRule
 from rankad.tuning.training_rows import TrainingSample
-from rankad.tuning.width_and_weight import Chosen, WidthAndWeight
+from rankad.tuning.tuning import Chosen, Tuning

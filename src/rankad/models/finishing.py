@@ -1,40 +1,61 @@
-"""From a trained ranker to its scoring function: the outward step and float32."""
+"""From a trained ranker to the model: fewer centers, the outward step, float32, the columns."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from rankad._scaling import shift_and_scale
 from rankad._typing import FloatArray
 from rankad._warnings import warn_user
 from rankad.kernels import KernelExpansion
+from rankad.models.learned_ranker import LearnedRanker
 from rankad.options import RankSVM
 from rankad.preferences import ranks
+from rankad.ranker import Ranker, pruned
+from rankad.tuning import Chosen, RankedPoints, TrainingSample, Tuning
 from rankad.tuning.rules import NARROWEST_SIGMA
 
 #: float32 is used if every p-value changes by less than this.
 _MAX_P_VALUE_CHANGE = 1e-3
 
 
-def scoring_function(
-    expansion: KernelExpansion,
-    options: RankSVM,
-    points: FloatArray,
-    mean_neighbor_distance: float,
+def learned_ranker(
+    ranker: Ranker,
+    scaler: Any,
+    sample: TrainingSample,
+    ranked: RankedPoints,
+    chosen: Chosen,
     *,
-    is_final: bool,
-) -> KernelExpansion:
-    """The expansion with the outward step and the arithmetic of the options.
+    tuning: Tuning,
+    options: RankSVM,
+    is_fold: bool,
+) -> LearnedRanker:
+    """The model of a trained ranker: its expansion as it scores, and the results of the training.
 
     The arithmetic is chosen by the points that train. A choice by the held-out rows would treat
-    them and new rows differently. Only the final ranker may change to float32, not that of a fold.
+    them and new rows differently. The rankers of folds stay in float64.
     """
+    expansion, pruning_error = ranker.expansion, 0.0
+    if tuning.center_rule.n_centers is not None:
+        expansion, pruning_error = pruned(ranker, tuning.problem, sample.points)
+    distance = ranked.mean_neighbor_distance
     if options.outward > 0.0:
-        expansion = _with_outward_step(expansion, options.outward, mean_neighbor_distance)
-    if is_final and np.dtype(options.dtype) == np.float32:
-        expansion = _in_float32_if_safe(expansion, points, mean_neighbor_distance)
-    return expansion
+        expansion = _with_outward_step(expansion, options.outward, distance)
+    if not is_fold and np.dtype(options.dtype) == np.float32:
+        expansion = _in_float32_if_safe(expansion, sample.all_points, distance)
+    columns = shift_and_scale(scaler, sample.all_points.shape[1])
+    return LearnedRanker(
+        scaler=scaler,
+        expansion=expansion if columns is None else expansion.on_columns(*columns),
+        chosen=chosen,
+        ranked=ranked,
+        n_outlying=sample.n_outlying,
+        solution=ranker.solution,
+        pruning_error=pruning_error,
+    )
 
 
 def _with_outward_step(

@@ -15,7 +15,6 @@ from sklearn.model_selection import KFold, check_cv
 from rankad._typing import FloatArray, IntArray
 from rankad.kernels import mean_center_distance
 from rankad.ranker import RankProblem
-from rankad.statistics import Statistic
 from rankad.tuning.center_rule import MAX_KERNEL_ROWS, CenterRule
 from rankad.tuning.cross_validation import PairRule, cross_validate
 from rankad.tuning.rules import (
@@ -25,7 +24,7 @@ from rankad.tuning.rules import (
     rule_C,
     rule_sigma,
 )
-from rankad.tuning.statistic_rule import RankedPoints
+from rankad.tuning.statistic_rule import RankedPoints, StatisticRule
 from rankad.tuning.training_rows import TrainingSample
 
 #: The parameter C or sigma: a number, "auto" for the rule, "published" for the paper's grid, or a
@@ -43,35 +42,32 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class WidthAndWeight:
-    """The parameters ``C`` and ``sigma``, and the folds for a grid of them."""
+class Tuning:
+    """The parameters ``C`` and ``sigma``, and all that a cross-validation of them needs."""
 
     C: Asked
     sigma: Asked
     cv: Any
     n_jobs: int | None
+    pairs: PairRule
+    problem: RankProblem
+    statistic_rule: StatisticRule
+    center_rule: CenterRule
 
-    def taking_over(self, chosen: Chosen | None) -> WidthAndWeight:
-        """The same parameters, with the values that ``chosen`` has in place of grids."""
-        if chosen is None:
-            return self
-        C = chosen.C if is_grid(self.C) else self.C
-        sigma = chosen.sigma if is_grid(self.sigma) else self.sigma
-        return replace(self, C=C, sigma=sigma)
-
-    def choose(
+    def chosen(
         self,
         sample: TrainingSample,
         ranked: RankedPoints,
         centers: FloatArray | None,
-        *,
-        statistic: Statistic,
-        pairs: PairRule,
-        problem: RankProblem,
-        center_rule: CenterRule,
         rng: np.random.RandomState,
+        *,
+        before: Chosen | None = None,
     ) -> Chosen:
-        """C and sigma for the sample. ``statistic`` is the statistic for parts of it."""
+        """C and sigma for the sample. In place of a grid, the values chosen ``before`` are kept."""
+        if before is not None:
+            C = before.C if is_grid(self.C) else self.C
+            sigma = before.sigma if is_grid(self.sigma) else self.sigma
+            return replace(self, C=C, sigma=sigma).chosen(sample, ranked, centers, rng)
         points = sample.points
         Cs = self._Cs(len(points))
         sigmas = self._sigmas(points, ranked.mean_neighbor_distance, centers, rng)
@@ -80,15 +76,16 @@ class WidthAndWeight:
         # If all rows of a fold may be centers, the distances between all rows are computed. With
         # more rows than MAX_KERNEL_ROWS that is impossible, so each fold gets its own centers.
         may_take_all = len(points) <= MAX_KERNEL_ROWS
-        choose_centers = center_rule.centers if may_take_all else center_rule.chosen_centers
+        rule = self.center_rule
+        choose_centers = rule.centers if may_take_all else rule.chosen_centers
         found = cross_validate(
             points,
-            statistic,
+            self.statistic_rule.for_parts(ranked.statistic),
             Cs=Cs,
             sigmas=sigmas,
             splits=self._splits(sample, rng),
-            pairs=pairs,
-            problem=problem,
+            pairs=self.pairs,
+            problem=self.problem,
             choose_centers=partial(choose_centers, rng=rng),
             n_jobs=self.n_jobs,
         )
