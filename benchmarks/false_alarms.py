@@ -82,7 +82,9 @@ def draw(results: Results, path: str) -> None:
         RANKAD: (DEFAULT, "Held-out scores: the default"),
     }
     for ax, (method, (look, title)) in zip(axes, panels.items(), strict=True):
-        seen = np.stack([results.by_set(method, rate_name(alpha)) for alpha in DRAWN_ALPHAS], axis=1)
+        seen = np.stack(
+            [results.by_set(method, rate_name(alpha)) for alpha in DRAWN_ALPHAS], axis=1
+        )
         mean = seen.mean(axis=0)
         error = 2.0 * seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
         ax.plot(DRAWN_ALPHAS, seen.T, color=look.color, alpha=0.4, linewidth=0.9)

@@ -135,7 +135,9 @@ def radius_table() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", help="also draw the picture, to this file")
-    parser.add_argument("--only-picture", action="store_true", help="draw the picture and print nothing")
+    parser.add_argument(
+        "--only-picture", action="store_true", help="draw the picture and print nothing"
+    )
     arguments = parser.parse_args()
     if arguments.only_picture and not arguments.picture:
         parser.error("--only-picture needs --picture FILE")
