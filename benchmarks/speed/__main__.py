@@ -70,14 +70,14 @@ def main() -> None:
 _HEAD = """
 # Speed
 
-`make bench` makes all figures in one run. This run: {facts}. A ratio is the median of ratios that are
-measured side by side, because machines are noisy. `make bench-quick` prints a smaller version in three
-minutes.
+`make bench` makes all figures in one run. This run: {facts}. A ratio is the median of ratios that
+are measured side by side, because machines are noisy. `make bench-quick` prints a smaller version
+in three minutes.
 
 ![Microseconds to score a row, seconds to fit](images/speed.png)
 
-The picture shows numbers of the tables below. Further to the left is faster. The next picture shows how
-times grow, with one thread each, from the same run:
+The picture shows numbers of the tables below. Further to the left is faster. The next picture shows
+how times grow, with one thread each, from the same run:
 
 ![Scoring and fitting time against size](images/speed_growth.png)
 """

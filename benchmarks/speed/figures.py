@@ -1,7 +1,7 @@
 """Pictures: scoring time against batch, centers and columns, and fit time against rows.
 
-The measured numbers are kept beside the picture, in speed_growth.json. So the picture can be redrawn
-without measuring.
+The measured numbers are kept beside the picture, in speed_growth.json. So the picture can be
+redrawn without measuring.
 """
 
 import json
