@@ -20,7 +20,7 @@ class Check:
 
     what: str
     measured: str
-    asked: str
+    target: str
     is_met: bool
 
 
@@ -155,6 +155,7 @@ def on_costs(sets: Results) -> Check:
 def as_table(of: ByExperiment) -> str:
     """The checks as a table, one a line."""
     rows = [
-        [one.what, one.measured, one.asked, "yes" if one.is_met else "**no**"] for one in checks(of)
+        [one.what, one.measured, one.target, "yes" if one.is_met else "**no**"]
+        for one in checks(of)
     ]
     return table(["what", "measured", "target", "met"], rows)

@@ -29,7 +29,7 @@ from rankad.reproduce.results import Results
 
 _OTHER = Look("0.25", "s")
 
-#: Methods beside RankAD.
+#: Methods other than RankAD.
 _OTHERS = (OUTWARD, KNN, KNN_10, DENSITY, LOF, OC_SVM, IFOREST, ECOD)
 
 #: The part of the scale that is enlarged: AUC relative to the baseline.

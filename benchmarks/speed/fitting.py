@@ -99,7 +99,7 @@ def growth(repeats: int, sizes: tuple[int, ...]) -> Section:
     seconds = {n: _median_seconds(of_n) for n, of_n in runs.items()}
     exponent = float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
     return Section(
-        "Fitting ever more rows",
+        "Fitting more rows",
         f"Default `RankAD(n_jobs=2).fit` of rows with {N_FEATURES} columns, two cores, each fit in "
         f"a process of its own. Medians of {repeats}.",
         [
@@ -117,11 +117,11 @@ def a_million_rows(repeats: int) -> Section:
         "of them. In few columns there are many neighbors. In many columns the search for a "
         "neighbor takes longer.",
     )
-    for n_features, asked in _MILLION_ROWS.items():
+    for n_features, target in _MILLION_ROWS.items():
         runs = [fit_in_process(1_000_000, n_features) for _ in range(repeats)]
         memory = max(run["gibibytes"] for run in runs)
         section.findings += [
-            Finding(f"{n_features} columns", _median_seconds(runs), " s", asked, True),
+            Finding(f"{n_features} columns", _median_seconds(runs), " s", target, True),
             Finding(f"{n_features} columns, memory", memory, " GiB", 4, True),
         ]
     return section

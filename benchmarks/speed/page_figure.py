@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from rankad.plots._style import BLUE, DEFAULT, PICTURE, save_png
 
 _BATCH, _ROW = "Scoring a batch, one thread", "Scoring one row"
-_FITS = ("Fitting 2,000 rows", "Fitting ever more rows", "Fitting a million rows")
+_FITS = ("Fitting 2,000 rows", "Fitting more rows", "Fitting a million rows")
 
 
 def draw(page: Path, path: Path) -> None:

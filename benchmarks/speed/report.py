@@ -9,7 +9,7 @@ from rankad.reproduce.markdown import table
 
 @dataclass(frozen=True)
 class Finding:
-    """One measured figure and its target: ``asked`` is the least, or the most if ``at_most``.
+    """One measured figure. Its ``target`` is the least, or the most if ``at_most``.
 
     ``against`` names what the figure is compared with, if anything.
     """
@@ -17,16 +17,16 @@ class Finding:
     what: str
     figure: float
     unit: str
-    asked: float | None = None
+    target: float | None = None
     at_most: bool = False
     against: str | None = None
 
     @property
     def is_missed(self) -> bool:
         """Whether the figure misses its target."""
-        if self.asked is None:
+        if self.target is None:
             return False
-        return self.figure > self.asked if self.at_most else self.figure < self.asked
+        return self.figure > self.target if self.at_most else self.figure < self.target
 
     def __str__(self) -> str:
         return f"{_readable(self.figure)}{self.unit}"
@@ -63,7 +63,7 @@ def page(head: str, sections: Iterable[Section]) -> str:
 def missed(sections: Iterable[Section]) -> list[str]:
     """One line for each finding that misses its target."""
     return [
-        f"{section.title}: {finding.what}: {finding}, asked {finding.asked:g}{finding.unit}"
+        f"{section.title}: {finding.what}: {finding}, target {finding.target:g}{finding.unit}"
         for section in sections
         for finding in section.findings
         if finding.is_missed

@@ -75,13 +75,13 @@ def batches(repeats: int, n_points: int, n_threads: int) -> Section:
     )
     for name in peers:
         for ours_name in ours:
-            asked = _ASKED.get((name, ours_name)) if n_threads == 2 else None
+            target = _TARGETS.get((name, ours_name)) if n_threads == 2 else None
             ratio = timings.ratio(name, ours_name)
-            section.findings.append(Finding(name, ratio, "x", asked, against=ours_name))
+            section.findings.append(Finding(name, ratio, "x", target, against=ours_name))
     return section
 
 
-_ASKED = {
+_TARGETS = {
     ("OneClassSVM", "RankAD"): 30,
     ("OneClassSVM", "RankAD, float32"): 60,
     ("mean k-NN, brute force", "RankAD"): 5,
@@ -156,7 +156,7 @@ def share_of_limit(repeats: int, n_points: int) -> Section:
     section = Section("", "")
     measured = []
     with threadpool_limits(1):
-        for dtype, asked in (("float64", 50), ("float32", 40)):
+        for dtype, target in (("float64", 50), ("float32", 40)):
             peak = peaks(dtype)
             measured.append(
                 f"{peak['fma'] / 1e9:.1f} G multiply-adds and {peak['exp'] / 1e9:.2f} G "
@@ -176,7 +176,7 @@ def share_of_limit(repeats: int, n_points: int) -> Section:
                 share = n_points / timings.median("one") / limit
                 label = f"{dtype}, {n_centers} centers"
                 section.findings += [
-                    Finding(f"share of the limit, {label}", 100 * share, "%", asked),
+                    Finding(f"share of the limit, {label}", 100 * share, "%", target),
                     Finding(
                         f"second thread's gain, {label}", timings.ratio("one", "two"), "x", 1.8
                     ),
