@@ -50,7 +50,7 @@ def alarm_limits(alpha: float, n_reference: int, n_nominal: int, tail: float) ->
 
 
 def verdicts(runs: Sequence[Record], n_tests: int) -> list[Verdict]:
-    """Compare the false alarms of runs with their limits, for each of `ALPHAS`.
+    """Compare the false alarms of runs with their limits, for each of ``ALPHAS``.
 
     The limits are two-sided, with a Bonferroni correction for ``n_tests`` tests. The references
     must be held-out scores.

@@ -164,7 +164,7 @@ class Results:
         return float(np.median(of_runs(self.runs(method, name, columns), "test_seconds")))
 
     def mean_false_alarms(self, method: str, columns: str) -> FloatArray:
-        """False-alarm rate of a method at each of `ALPHAS`, mean over runs and sets."""
+        """False-alarm rate of a method at each of ``ALPHAS``, mean over runs and sets."""
         return np.array([self.mean(method, measure, columns) for measure in FALSE_ALARMS])
 
 
@@ -174,7 +174,7 @@ def of_runs(runs: Sequence[Record], measure: str) -> FloatArray:
 
 
 def false_alarm_rates(runs: Sequence[Record]) -> FloatArray:
-    """False-alarm rate at each of `ALPHAS`, mean over the runs."""
+    """False-alarm rate at each of ``ALPHAS``, mean over the runs."""
     return np.array([of_runs(runs, measure).mean() for measure in FALSE_ALARMS])
 
 
