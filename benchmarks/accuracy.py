@@ -1,12 +1,12 @@
-"""Accuracy of RankAD and its peers: the records that docs/accuracy.md is made of.
+"""Accuracy of RankAD and its peers: makes the records for docs/accuracy.md.
 
     RANKAD_DATA=... python benchmarks/accuracy.py [EXPERIMENT ...] [--seeds N] [--jobs 2]
 
-All experiments but ``further`` and ``last`` by default: those are on laws set aside for a last
-test, and run only when they are named. A record per experiment, set, method and seed is kept in
-benchmarks/records/accuracy.json, so a stopped run goes on where it stopped;
-``--again`` forgets those of the runs that are asked for, which a changed detector has made old.
-benchmarks/accuracy_page.py makes the page of them.
+By default all experiments run except ``further`` and ``last``. Those are on laws set aside for a
+last test, and run only when they are named. Each experiment, set, method and seed has one record in
+benchmarks/records/accuracy.json, so a stopped run continues where it stopped. ``--again`` forgets
+the records of the runs that are asked for; use it after a change of the detector.
+benchmarks/accuracy_page.py makes the page from the records.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from rankad.reproduce.experiment import tasks as tasks_of
 
 RECORDS = FOLDER / "accuracy.json"
 
-#: Of the protocol: older records do not mix with those of another.
+#: Name of the protocol. Records of different protocols do not mix.
 PROTOCOL = "accuracy 1"
 
-#: Run only when they are named.
+#: Experiments that run only when they are named.
 SET_ASIDE = ("further", "last")
 
 
@@ -34,7 +34,7 @@ def tasks(
     methods: Sequence[str] = (),
     sets: Sequence[str] = (),
 ) -> list[Task]:
-    """The runs of some experiments: all, or those of the methods and sets that are asked for."""
+    """The runs of some experiments: all, or those of the given methods and sets."""
     return [
         task
         for task in tasks_of([EXPERIMENTS[name] for name in experiments], n_seeds)
@@ -43,7 +43,7 @@ def tasks(
 
 
 def _is_asked_for(name: str, parts: Sequence[str]) -> bool:
-    """Whether a part is in the name; one that ends with "." is the whole of it.
+    """Whether a part is in the name. A part that ends with "." must match the end of the name.
 
     >>> _is_asked_for("RankAD, tail", ["RankAD"]), _is_asked_for("RankAD, tail", ["RankAD."])
     (True, False)
@@ -57,15 +57,25 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, help="instead of each experiment's own number")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
-        "--methods", nargs="*", default=(), metavar="PART", help="names with one of these"
+        "--methods",
+        nargs="*",
+        default=(),
+        metavar="PART",
+        help="only methods whose name contains one of these",
     )
-    parser.add_argument("--sets", nargs="*", default=(), metavar="PART", help="the same for sets")
-    parser.add_argument("--again", action="store_true", help="though there are records of them")
+    parser.add_argument(
+        "--sets",
+        nargs="*",
+        default=(),
+        metavar="PART",
+        help="only sets whose name contains one of these",
+    )
+    parser.add_argument("--again", action="store_true", help="run again what has a record")
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE")
     asked = parser.parse_args()
     names = asked.experiments or [name for name in EXPERIMENTS if name not in SET_ASIDE]
     if unknown := {*names} - {*EXPERIMENTS}:
-        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(EXPERIMENTS)}")
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(EXPERIMENTS)}")
     runs = tasks(names, asked.seeds, asked.methods, asked.sets)
     kept_runs(runs, asked.records, PROTOCOL, asked.jobs, again=asked.again)
 

@@ -29,13 +29,13 @@ from rankad.reproduce.results import Results
 
 _OTHER = Look("0.25", "s")
 
-#: Methods beside RankAD.
+#: Methods other than RankAD.
 _OTHERS = (OUTWARD, KNN, KNN_10, DENSITY, LOF, OC_SVM, IFOREST, ECOD)
 
-#: The part of the scale that is shown again, enlarged: this much about the baseline's AUC.
+#: The part of the scale that is enlarged: AUC relative to the baseline.
 _CLOSE = (-0.03, 0.018)
 
-#: Where a label may stand, from its point, in points: the first place that is free is taken.
+#: Offsets of a label from its point, in points. The first free place is taken.
 _PLACES = (
     *((0, 11, "center"), (10, -4, "left"), (0, -20, "center"), (-10, -4, "right")),
     *((9, 10, "left"), (9, -19, "left"), (-9, 10, "right"), (-9, -19, "right")),
@@ -54,7 +54,7 @@ _FAMILIES = {
 
 
 def draw_costs(of: ByExperiment, path: Path) -> None:
-    """Mean AUC on the real sets against microseconds per point: all methods, and the best again."""
+    """Draw mean AUC on the real sets against microseconds per row; the best methods enlarged."""
     sets = of["sets"]
     style.use(("default", PICTURE))
     figure = Figure(figsize=(9.0, 7.6), layout="constrained")
@@ -80,7 +80,7 @@ def draw_costs(of: ByExperiment, path: Path) -> None:
     whole.axhspan(low, high, color="0.93", zorder=0)
     whole.set_title(f"All methods, {len(sets.sets)} real sets", loc="left")
     close.set_title("The gray strip, enlarged", loc="left")
-    close.set_xlabel("Microseconds to score a point, one thread (geometric mean over sets)")
+    close.set_xlabel("Microseconds to score a row, one thread (geometric mean over sets)")
     close.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     close.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     close.xaxis.set_minor_locator(NullLocator())
@@ -88,11 +88,11 @@ def draw_costs(of: ByExperiment, path: Path) -> None:
     bars = f"bars: standard error of the difference to {KNN}"
     handles = [
         Line2D([], [], color=BLUE, label="the default", **star),
-        Line2D([], [], **DEFAULT.line(linewidth=2.2, label="RankAD, by its number of centers")),
+        Line2D([], [], **DEFAULT.line(linewidth=2.2, label="RankAD, by number of centers")),
         Line2D([], [], color="0.25", marker="|", markersize=12, linestyle="", label=bars),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, columnspacing=1.2)
-    figure.draw_without_rendering()  # the axes have their size from here on
+    figure.draw_without_rendering()  # gives the axes their final size
     beside = sorted(_PLACES, key=lambda place: place[2] == "center")
     is_close = {method: low < sets.mean(method, "auc") < high for method in _OTHERS}
     for axis, shown in ((whole, False), (close, True)):
@@ -120,7 +120,7 @@ def _label_points(
     color: str,
     places: Sequence[tuple[int, int, str]],
 ) -> None:
-    """Write each label beside its point, where it covers no point and no other label."""
+    """Write each label beside its point, so that it covers no point and no other label."""
     for point, label in labels.items():
         for right, up, side in places:
             text = axis.annotate(
@@ -140,7 +140,7 @@ def _label_points(
 
 
 def _is_free(axis: Axes, text: Text) -> bool:
-    """Whether a label covers nothing that was drawn before."""
+    """Whether a label covers nothing drawn before it."""
     box = text.get_window_extent().padded(1.0)
     frame = axis.get_window_extent()
     if not (frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 <= frame.y1):
@@ -162,7 +162,7 @@ def _is_free(axis: Axes, text: Text) -> bool:
 
 
 def draw_laws(of: ByExperiment, path: Path) -> None:
-    """How far below the true density's AUC each law leaves a method, by the number of columns."""
+    """Draw AUC minus that of the true density, for each law, by the number of columns."""
     laws = of["laws"]
     style.use(("default", PICTURE))
     figure = Figure(figsize=(9.0, 4.6), layout="constrained")
@@ -190,7 +190,7 @@ def draw_laws(of: ByExperiment, path: Path) -> None:
         axis.set_xticks(range(len(columns)), [str(d) for d in columns])
         axis.set_title(title, loc="left")
         axis.set_xlabel("Columns")
-    axes[0].set_ylabel("AUC, less the true density's")
+    axes[0].set_ylabel("AUC minus that of the true density")
     handles, labels = axes[0].get_legend_handles_labels()
     bars = f"Bars: ± 2 standard errors over {seeds.shape[1]} seeds"
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=bars)

@@ -1,11 +1,11 @@
-"""Tables and pictures of docs/accuracy.md, from the records of benchmarks/accuracy.py.
+"""The tables and pictures of docs/accuracy.md, from the records of benchmarks/accuracy.py.
 
     RANKAD_DATA=... python benchmarks/accuracy_page.py [TABLE ...] [--seeds N] [--print]
 
-Each table of the page stands between two marks, ``<!-- name -->`` and ``<!-- /name -->``, and is
-written anew; the words around it are the page's own. At the end the command prints what was to be
-reached, and whether it was. With ``--print`` the tables are printed, and the page stays as it is;
-``--seeds`` looks at the first seeds alone, whatever has been measured of the others.
+Each table of the page is between two marks, ``<!-- name -->`` and ``<!-- /name -->``. The command
+replaces the tables and leaves the words around them. At the end it prints the targets and whether
+they are met. ``--print`` prints the tables and leaves the page alone. ``--seeds`` uses only the
+first seeds.
 """
 
 import argparse
@@ -44,7 +44,7 @@ FIGURES = {"accuracy_costs.png": draw_costs, "accuracy_laws.png": draw_laws}
 
 
 class Experiments(Mapping[str, Results]):
-    """Results by the experiment's name, each looked at when it is asked for: not all need be."""
+    """Results by the name of the experiment. Each is made at first use, so some may be missing."""
 
     def __init__(self, records: Sequence[Record], n_seeds: int | None = None) -> None:
         self._records = {record.key: record for record in records}
@@ -58,8 +58,8 @@ class Experiments(Mapping[str, Results]):
             keys = [task.key for task in tasks([name], n_seeds)]
             if missing := [key for key in keys if key not in self._records]:
                 raise SystemExit(
-                    f"Not all is measured yet: of {name}, {len(missing)} of {len(keys)} runs are "
-                    f"missing, {missing[0]} first."
+                    f"{len(missing)} of {len(keys)} runs of {name} are missing, the first is "
+                    f"{missing[0]}. Run benchmarks/accuracy.py {name}."
                 )
             self._known[name] = Results([self._records[key] for key in keys], name)
         return self._known[name]
@@ -74,13 +74,17 @@ class Experiments(Mapping[str, Results]):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=", ".join(TABLES))
-    parser.add_argument("--seeds", type=int, help="the first so many alone")
-    parser.add_argument("--print", action="store_true", help="print tables, leave the page alone")
+    parser.add_argument(
+        "--seeds", type=int, help="use only this number of seeds, from the first on"
+    )
+    parser.add_argument(
+        "--print", action="store_true", help="print the tables, leave the page alone"
+    )
     parser.add_argument("--records", type=Path, default=RECORDS, metavar="FILE")
     asked = parser.parse_args()
     names = asked.tables or [*TABLES]
     if unknown := {*names} - {*TABLES}:
-        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(TABLES)}")
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(TABLES)}")
     if not asked.records.exists():
         raise SystemExit(f"There is no {asked.records}: run benchmarks/accuracy.py first.")
     of = Experiments(read_records(asked.records), asked.seeds)

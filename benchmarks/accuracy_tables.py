@@ -1,8 +1,8 @@
-"""The tables of docs/accuracy.md, each made of the results of some experiments.
+"""The tables of docs/accuracy.md, each made from the results of some experiments.
 
-Beside a mean stands its difference to a baseline: ``~+0.0012 ± 0.0009 / 0.0003`` is the mean
-difference with its standard errors, over the sets and over the seeds; "~" says that it is below two
-standard errors over the sets.
+A mean has its difference to a baseline: ``~+0.0012 ± 0.0009 / 0.0003`` is the mean difference with
+its standard errors, over the sets and over the seeds. "~" marks a difference below two standard
+errors over the sets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ ByExperiment = Mapping[str, Results]
 
 ALL_CENTERS = "RankAD, all centers"
 
-#: From so many training rows on, the quarter that RankAD holds out resolves alpha = .01.
+#: With this many training rows the quarter that RankAD holds out resolves alpha = .01.
 MIN_ROWS_FOR_LEVELS = 400
 
 RANKED = (*BASE, LOF, ECOD)
@@ -66,7 +66,7 @@ FEW_COLUMNS = 5
 
 
 def _formatted(results: Results, method: str, baseline: str, measure: str) -> str:
-    """A mean, and its difference to that of the baseline."""
+    """A mean, and its difference to the mean of the baseline."""
     mean = f"{results.mean(method, measure):.4f}"
     if method == baseline:
         return mean
@@ -107,7 +107,7 @@ def sets_summary(of: ByExperiment) -> str:
 
 
 def sets_by_set(of: ByExperiment) -> str:
-    """AUC of each set, the mean over seeds."""
+    """AUC on each set, mean over seeds."""
     sets = of["sets"]
     columns = [sets.by_set(method, "auc") for method in OF_SETS_TABLE]
     rows = [
@@ -162,10 +162,11 @@ def _of_laws(laws: Results, methods: Sequence[str]) -> str:
     ]
     levels = " / ".join(f"{share}%" for share in shares)
     heads = (
-        *("method", f"AUC, blurred (difference to {KNN})", "uniform", "cluster", "power, blurred"),
+        *("method", f"AUC, blurred (difference to {KNN})", "AUC, uniform", "AUC, cluster"),
         *(
+            "power at 5%, blurred",
             f"Spearman (difference to {KNN})",
-            f"at most {FEW_COLUMNS} columns",
+            f"Spearman, at most {FEW_COLUMNS} columns",
             f"mass error, {levels}",
         ),
     )
@@ -173,7 +174,7 @@ def _of_laws(laws: Results, methods: Sequence[str]) -> str:
 
 
 def laws_by_law(of: ByExperiment) -> str:
-    """AUC on blurred anomalies and order in the bulk, law by law."""
+    """AUC on blurred anomalies, and Spearman, law by law."""
     laws = of["laws"]
     by_auc, by_order = (RANKAD, KNN, BEST_K, OC_SVM, TRUE_DENSITY), (RANKAD, KNN, OC_SVM)
     columns = [
@@ -187,12 +188,12 @@ def laws_by_law(of: ByExperiment) -> str:
 
 
 def of_share(dirt: Results, share: float) -> Results:
-    """The sets with this share of dirt."""
+    """The results on sets with this share of dirt."""
     return dirt.only(lambda record: record.set.endswith(f", {share:.0%}"))
 
 
 def ranking_adds(of: ByExperiment) -> str:
-    """What the pairs add to the anchor, and the choice of levels, margin and teacher."""
+    """The default with one thing changed: pairs, levels, margin, statistic."""
     columns = {
         "AUC, sets": (of["sets"], "auc"),
         "AUC, laws": (of["laws"], "auc_blurred"),
@@ -208,7 +209,7 @@ def ranking_adds(of: ByExperiment) -> str:
 
 
 def centers(of: ByExperiment) -> str:
-    """What more centers bring, and what they cost."""
+    """Accuracy and cost by the number of centers."""
     sets, laws = of["sets"], of["laws"]
     rows = [
         [
@@ -226,7 +227,7 @@ def centers(of: ByExperiment) -> str:
 
 
 def growth(of: ByExperiment) -> str:
-    """What more centers bring as rows and columns grow."""
+    """Accuracy by the number of centers, for growing rows and columns."""
     results = of["growth"]
     rows = []
     for n in GROWTH_SIZES:
@@ -247,11 +248,11 @@ def growth(of: ByExperiment) -> str:
         cells = [f"{part.mean(m, 'auc'):.4f}" for m in OF_GROWTH]
         rows.append([set_name, f"{int(n):,}", *cells])
     heads = [method.removeprefix("RankAD, ") for method in OF_GROWTH]
-    return table(["laws (AUC / Spearman), set (AUC)", "rows", *heads], rows)
+    return table(["data (laws: AUC / Spearman; sets: AUC)", "rows", *heads], rows)
 
 
 def dirt(of: ByExperiment) -> str:
-    """AUC by the share of anomalies among the rows that train."""
+    """AUC by the share of anomalies among the training rows."""
     parts = [of_share(of["dirt"], share) for share in DIRTY_SHARES]
     rows = [
         [method, *(_formatted(part, method, RANKAD, "auc") for part in parts)]
@@ -262,7 +263,7 @@ def dirt(of: ByExperiment) -> str:
 
 
 def small(of: ByExperiment) -> str:
-    """AUC by the number of rows that train."""
+    """AUC by the number of training rows."""
     methods = (RANKAD, KNN, IFOREST, OC_SVM)
     rows = []
     for n in SMALL_SIZES:
@@ -272,12 +273,12 @@ def small(of: ByExperiment) -> str:
 
 
 def scatter_ratio(stability: Results) -> float:
-    """Scatter of RankAD's p-values, in that of K-LPE's."""
+    """Standard deviation of RankAD's p-values divided by that of K-LPE's."""
     return stability.mean(RANKAD, "scatter") / stability.mean(K_LPE, "scatter")
 
 
 def stability(of: ByExperiment) -> str:
-    """How much p-values scatter with the random state, on each set and over them."""
+    """Standard deviation of p-values over random states, on each set and in the mean."""
     results = of["stability"]
     ours, theirs = (results.by_set(method, "scatter") for method in (RANKAD, K_LPE))
     rows = [
@@ -292,7 +293,7 @@ def stability(of: ByExperiment) -> str:
 
 
 def fig_2(of: ByExperiment) -> str:
-    """The paper's Fig. 2 in figures."""
+    """The paper's Fig. 2 in numbers."""
     results = of["fig2"]
     rows = [
         [

@@ -1,4 +1,4 @@
-"""Detectors that are asked for a level of false alarms, each in its own way."""
+"""Detectors with a false-alarm rate alpha, each set by its own parameter."""
 
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -15,17 +15,17 @@ from rankad import Calibrated, RankAD
 
 RANKAD = "rankad, RankAD"
 
-#: Which of the rows alarm at a level.
+#: Rows and alpha to a mask of the rows that alarm.
 Alarms = Callable[[np.ndarray, float], np.ndarray]
 
 
 def or_nothing(alarms: Alarms) -> Alarms:
-    """NaN where the level is finer than the reference resolves, and refused."""
+    """The same function, with NaN where alpha is refused because the reference is too small."""
 
     def tried(new: np.ndarray, alpha: float) -> np.ndarray:
         try:
             return alarms(new, alpha)
-        except ValueError:  # rankad's UnresolvableAlphaError, and what puncc says then
+        except ValueError:  # UnresolvableAlphaError of rankad, and the ValueError of puncc
             return np.full(len(new), np.nan)
 
     return tried
@@ -40,13 +40,13 @@ def by_calibrated(detector: Any) -> Callable[[np.ndarray, int], Alarms]:
 
 
 def by_confident(rows: np.ndarray, seed: int) -> Alarms:
-    """The same detector, so that with 95% confidence its own rate is at most alpha."""
+    """RankAD whose false-alarm rate is at most alpha with 95% confidence."""
     fitted = RankAD(random_state=seed).fit(rows)
     return or_nothing(lambda new, alpha: fitted.predict(new, alpha, confidence=0.95) == -1)
 
 
 def by_contamination(make: Callable[[float, int], Any]) -> Callable[[np.ndarray, int], Alarms]:
-    """A detector that is told the level as `contamination` or `nu`; z-scored, refitted for each."""
+    """A detector that takes alpha as `contamination` or `nu`: z-scored, refitted for each alpha."""
 
     def fit(rows: np.ndarray, seed: int) -> Alarms:
         def alarms(new: np.ndarray, alpha: float) -> np.ndarray:
@@ -103,7 +103,7 @@ _NEEDED = {"puncc": "deel", "PyOD": "pyod"}
 
 
 def installed() -> list[str]:
-    """Methods whose packages are here."""
+    """Methods whose packages are installed."""
     return [
         method
         for method in METHODS

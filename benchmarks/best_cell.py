@@ -1,10 +1,10 @@
-"""The best AUC that any cell of the paper's grid of (C, sigma) has, on raw columns.
+"""The best AUC over all cells of the paper's grid of (C, sigma), on raw columns.
 
     RANKAD_DATA=... python benchmarks/best_cell.py
 
-Chosen by the labels of the test rows, which no detector may see: where even this is well below the
-paper's figure, no way to choose a cell would have reached it on this copy of the data. One split:
-that of the first run of Table 2, and of another reading of annthyroid.
+The cell is chosen by the labels of the test rows, which no detector may see. Where this AUC is well
+below the paper's figure, no choice of a cell reaches that figure on this copy of the data. There is
+one split, that of the first run of Table 2. annthyroid is in both readings.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from rankad.reproduce.results import Results
 from rankad.statistics import MeanNeighborDistance
 from rankad.tuning import PAPER_CS, paper_sigmas
 
-#: Sets by the name of their line in Table 2; annthyroid in both readings.
+#: Sets, with the name of their line in Table 2; annthyroid in both readings.
 SETS = {
     "annthyroid": "annthyroid",
     "annthyroid_6832": "annthyroid",
@@ -34,14 +34,14 @@ SETS = {
 }
 
 
-#: The paper's methods on the other reading, by the protocol of Table 2.
+#: The paper's methods on the other reading of annthyroid, by the protocol of Table 2.
 OTHER_READING = PaperExperiment(
     "other reading", {"annthyroid_6832": TABLE_2_SIZES["annthyroid"]}, [RAW], OF_PAPER
 )
 
 
 def best_cell(name: str, published: str) -> list[str]:
-    """The best cell of a set, as a row of a table."""
+    """The best cell of a set, as a row of the table."""
     rows = split(load(name, 0, None), TABLE_2_SIZES[published], seed=0)
     distance = -float(MeanNeighborDistance(10)(rows.train).mean())
     cells = []
@@ -55,7 +55,7 @@ def best_cell(name: str, published: str) -> list[str]:
 
 
 def other_reading(n_jobs: int) -> str:
-    """AUC of the paper's methods on annthyroid by its N, raw, mean of five splits."""
+    """AUC of the paper's methods on annthyroid_6832, raw columns, mean of five splits."""
     runs = list(tasks([OTHER_READING.on(None, quick=False)]))
     records = kept_runs(runs, FOLDER / "best_cell.json", "best cell 1", n_jobs)
     results = Results(records, OTHER_READING.name)
@@ -72,7 +72,9 @@ def other_reading(n_jobs: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=2, help="for the other reading")
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="processes for the other reading of annthyroid"
+    )
     n_jobs = parser.parse_args().jobs
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{other_reading(n_jobs)}\n")

@@ -1,9 +1,10 @@
-"""AUC of the methods the paper compares with, on raw columns, beside independently checked figures.
+"""AUC of the paper's comparators on raw columns, with independently checked figures.
 
     RANKAD_DATA=... python benchmarks/comparators.py
 
-2,000 nominal rows train, all anomalies and at most 20,000 other nominal rows test; three seeds, ten
-for massAD, whose hundred random columns make single runs vary (standard deviation .03 on cover).
+2,000 nominal rows train. All anomalies and at most 20,000 other nominal rows test. There are three
+seeds. massAD has ten, because its hundred random columns make single runs vary (standard deviation
+.03 on cover).
 """
 
 import argparse
@@ -27,7 +28,7 @@ from rankad.reproduce.results import of_runs
 
 SETS = ("annthyroid", "cover", "http", "mammography", "satellite", "shuttle", "smtp")
 
-#: Checked with other implementations on the same copies of the data; None where there is none.
+#: AUC by other implementations on the same copies of the data; None where there is no figure.
 CHECKED = {
     "mean k-NN, k = 10": (0.732, 0.917, 0.999, 0.870, 0.876, 0.996, 0.911),
     "aK-LPE, 6 to 15, all rows": (None, 0.857, None, None, None, None, None),
@@ -58,13 +59,13 @@ METHODS = by_name(
 
 
 def on_set(key: Key) -> Record:
-    """How well a method ranks the rows of a set."""
+    """AUC and average precision of a method on a set."""
     run = run_of(key, METHODS[key.method], load_split(key.set, key.seed, n_test=20_000))
     return run.record(ranking(run))
 
 
 def experiment(method: str, name: str) -> Experiment:
-    """A method on a set."""
+    """The experiment of one method on one set."""
     n_runs = 10 if method == "massAD" else 3
     return Experiment("comparators", lambda: [name], lambda _: [method], on_set, [RAW], n_runs)
 
@@ -78,8 +79,8 @@ def main() -> None:
 
     def cell(method: str, name: str, checked: float | None) -> str:
         runs = [record for record in records if (record.method, record.set) == (method, name)]
-        told = "" if checked is None else f" ({checked:.3f})"
-        return f"{np.mean(of_runs(runs, 'auc')):.3f}{told}"
+        other = "" if checked is None else f" ({checked:.3f})"
+        return f"{np.mean(of_runs(runs, 'auc')):.3f}{other}"
 
     rows = [
         [method, *(cell(method, name, value) for name, value in zip(SETS, checked, strict=True))]

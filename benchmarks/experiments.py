@@ -1,7 +1,7 @@
-"""What is measured for docs/accuracy.md: experiments, each some measures of methods on some sets.
+"""The experiments of docs/accuracy.md: measures of methods on sets.
 
-In all of them columns are z-scored, real sets by all the rows that train before any method gets
-them, and one thread computes.
+In all of them one thread computes, and columns are z-scored. Real sets are z-scored by all training
+rows, before a method gets them.
 """
 
 from dataclasses import replace
@@ -29,10 +29,10 @@ from rankad.reproduce.measure import false_alarms, ranking, run_of, timed_scores
 from rankad.reproduce.protocol import Split
 from rankad.reproduce.records import Key, Record
 
-#: Another reading of annthyroid, with the same nominal rows: it would count twice.
+#: Another reading of annthyroid with the same nominal rows, so the set would count twice.
 LEFT_OUT = ("annthyroid_6832",)
 
-#: Rows of a batch whose scoring is timed: fewer would time the call more than the scoring.
+#: Rows of a timed batch. With fewer rows the time of the call would dominate.
 MIN_TIMED, MAX_TIMED = 2_000, 5_000
 
 DIRTY_SETS = (
@@ -47,7 +47,7 @@ SMALL_SETS = (
 )
 SMALL_SIZES = (30, 60, 100)
 
-#: Where the number of centers is looked at as rows and columns grow.
+#: Rows, columns and sets for the experiment on the number of centers.
 GROWTH_COLUMNS, GROWTH_SIZES = (1, 2, 5, 16), (2_000, 20_000)
 GROWTH_SETS = ("http", "shuttle", "cover")
 
@@ -57,7 +57,7 @@ N_STABLE_ROWS, N_STABLE_STATES = 400, 8
 
 @lru_cache(maxsize=1)
 def set_split(name: str, seed: int) -> Split:
-    """Half of the nominal rows, at most 2,000, train; at most 3,000 others and anomalies test."""
+    """A split: half of the nominal rows, at most 2,000, train; at most 3,000 of each kind test."""
     return load_split(name, seed, n_train=2_000, n_test=3_000).z_scored()
 
 
@@ -77,27 +77,27 @@ def on_set(key: Key) -> Record:
 
 
 def score_microseconds(fitted: Fitted, rows: np.ndarray) -> float:
-    """Microseconds of the processor for each row of a batch: the median of three."""
+    """Microseconds of processor time per row of a batch, median of three."""
     batch = np.tile(rows, (-(-MIN_TIMED // len(rows)), 1))[:MAX_TIMED]
     _, seconds = timed_scores(fitted.score, batch, n_repetitions=3)
     return 1e6 * seconds / len(batch)
 
 
 def on_dirty_set(key: Key) -> Record:
-    """Accuracy where some anomalies are among the rows that train."""
+    """Accuracy with some anomalies among the training rows."""
     name, share = key.set.removesuffix("%").split(", ")
     return _accuracy(key, load_dirty_split(name, key.seed, float(share) / 100.0).z_scored())
 
 
 def on_few_rows(key: Key) -> Record:
-    """Accuracy of what was learned from so many rows."""
+    """Accuracy after training on a given number of rows."""
     name, size = key.set.removesuffix(" rows").split(", ")
     split = load_split(name, key.seed, n_train=max(2_000, int(size)), n_test=2_000)
     return _accuracy(key, replace(split, train=split.train[: int(size)]).z_scored())
 
 
 def on_growth(key: Key) -> Record:
-    """Accuracy on a law or on a set, for so many rows."""
+    """Accuracy on a law or on a set, for a given number of training rows."""
     return on_law(key) if ", n = " in key.set else on_few_rows(key)
 
 
@@ -112,7 +112,7 @@ def _accuracy(key: Key, split: Split) -> Record:
 
 
 def stable_split(name: str, seed: int) -> Split:
-    """2,000 rows to train on, and 400 to test on: if there are so many, half of them anomalies."""
+    """A split: 2,000 training rows and 400 test rows, half of them anomalies where possible."""
     n_anomalies = N_STABLE_ROWS // 2
     if name in SMOOTH_LAWS:
         law, rng = SMOOTH_LAWS[name], np.random.RandomState(seed)
@@ -127,7 +127,7 @@ def stable_split(name: str, seed: int) -> Split:
 
 
 def on_states(key: Key) -> Record:
-    """How much p-values scatter with the random state alone."""
+    """Standard deviation of p-values over random states, on the same rows."""
     split, method = stable_split(key.set, key.seed), METHODS[key.method]
     runs = [run_of(key._replace(seed=s), method, split) for s in range(N_STABLE_STATES)]
     p_values = [run.fitted.reference.p_values(run.scores) for run in runs]
@@ -135,7 +135,7 @@ def on_states(key: Key) -> Record:
 
 
 def growth_laws() -> list[str]:
-    """The laws of a few numbers of columns."""
+    """The laws with the columns of the experiment on centers."""
     return [name for name, law in SMOOTH_LAWS.items() if law.n_features in GROWTH_COLUMNS]
 
 
@@ -145,7 +145,7 @@ def real_sets() -> list[str]:
 
 
 def _of_dirty_set(name: str) -> list[str]:
-    """All variants where few rows are dirty; those for dirt where more are."""
+    """All variants at 0 and 1% dirt; only the variants of ``robust`` at more."""
     is_among = name.endswith((" 0%", " 1%"))
     return [*BASE, *(VARIANTS if is_among else [ROBUST_OFF, FOR_DIRT])]
 

@@ -1,4 +1,4 @@
-"""False alarms asked and seen, by held-out scores and by the paper's training ranks.
+"""False-alarm rates against alpha: with held-out scores and with the paper's training ranks.
 
 Prints the table of docs/theory.md and, with ``--picture FILE``, draws it:
 
@@ -22,17 +22,17 @@ from rankad.reproduce.methods import METHODS, TRAINING_RANKS
 from rankad.reproduce.records import ALPHAS, Key, Record, rate_name
 from rankad.reproduce.results import Results
 
-#: Chance of a false verdict on a perfect detector, over all sets and levels of one seed.
+#: Probability that an exact detector exceeds a limit, over all sets and alphas of one seed.
 FAILURE_PROBABILITY = 0.001
 
-#: Levels that are drawn.
-ASKED = np.geomspace(0.005, 0.5, 60)
+#: The alphas that are drawn.
+DRAWN_ALPHAS = np.geomspace(0.005, 0.5, 60)
 
 
 def on_set(key: Key) -> Record:
-    """False alarms among fresh nominal rows at many levels."""
+    """False-alarm rates on fresh nominal rows at many alphas."""
     run = run_of(key, METHODS[key.method], load_split(key.set, key.seed))
-    return run.record(false_alarms(run, (*ALPHAS, *ASKED)))
+    return run.record(false_alarms(run, (*ALPHAS, *DRAWN_ALPHAS)))
 
 
 FALSE_ALARMS_OF_RANKAD = Experiment(
@@ -41,13 +41,13 @@ FALSE_ALARMS_OF_RANKAD = Experiment(
 
 
 def limit(alpha: float, n_reference: float, n_nominal: float) -> int:
-    """Count that an exact detector exceeds with the agreed probability: Bonferroni over tests."""
+    """Number of alarms that an exact detector exceeds with the failure probability (Bonferroni)."""
     tail = FAILURE_PROBABILITY / (len(LARGE_SETS) * len(ALPHAS))
     return alarm_limits(alpha, int(n_reference), int(n_nominal), tail)[1]
 
 
 def as_table(results: Results) -> str:
-    """Rates seen at each level: of held-out scores the mean, the worst and the limit."""
+    """False-alarm rates at each alpha; for held-out scores the mean, the worst and the limit."""
     rows = []
     for i, name in enumerate(results.sets):
         first = results.runs(RANKAD, name)[0].measures
@@ -63,14 +63,14 @@ def as_table(results: Results) -> str:
     rows.append(["**mean**", "", "", *(f"**{mean:.3f}**" for mean in means)])
     heads = [
         *("set", "reference", "fresh rows"),
-        *(f"split, {alpha:g} asked: mean / worst / limit" for alpha in ALPHAS),
-        *(f"train, {alpha:g}" for alpha in ALPHAS),
+        *(f"split, alpha = {alpha:g}: mean / worst / limit" for alpha in ALPHAS),
+        *(f"train, alpha = {alpha:g}" for alpha in ALPHAS),
     ]
     return table(heads, rows)
 
 
 def draw(results: Results, path: str) -> None:
-    """Rates seen against rates asked: a thin line for each set, their mean, twice its error."""
+    """False-alarm rate against alpha: a thin line for each set, their mean, twice its error."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
@@ -82,30 +82,32 @@ def draw(results: Results, path: str) -> None:
         RANKAD: (DEFAULT, "Held-out scores: the default"),
     }
     for ax, (method, (look, title)) in zip(axes, panels.items(), strict=True):
-        seen = np.stack([results.by_set(method, rate_name(alpha)) for alpha in ASKED], axis=1)
+        seen = np.stack(
+            [results.by_set(method, rate_name(alpha)) for alpha in DRAWN_ALPHAS], axis=1
+        )
         mean = seen.mean(axis=0)
         error = 2.0 * seen.std(axis=0, ddof=1) / np.sqrt(len(seen))
-        ax.plot(ASKED, seen.T, color=look.color, alpha=0.4, linewidth=0.9)
-        ax.fill_between(ASKED, mean - error, mean + error, color=look.color, alpha=0.3, lw=0)
-        ax.plot(ASKED, mean, **look.line(linewidth=3.0, markevery=12, markersize=8))
-        ax.plot(ASKED, ASKED, color=BLACK, linestyle="--", linewidth=1.6, zorder=3)
-        ax.set(xscale="log", yscale="log", ylim=(0.002, 1.0), xlabel="False-alarm rate asked")
+        ax.plot(DRAWN_ALPHAS, seen.T, color=look.color, alpha=0.4, linewidth=0.9)
+        ax.fill_between(DRAWN_ALPHAS, mean - error, mean + error, color=look.color, alpha=0.3, lw=0)
+        ax.plot(DRAWN_ALPHAS, mean, **look.line(linewidth=3.0, markevery=12, markersize=8))
+        ax.plot(DRAWN_ALPHAS, DRAWN_ALPHAS, color=BLACK, linestyle="--", linewidth=1.6, zorder=3)
+        ax.set(xscale="log", yscale="log", ylim=(0.002, 1.0), xlabel="alpha")
         ax.set_title(title)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda rate, _: f"{rate:g}")
         handles = [
             Line2D([], [], color=look.color, alpha=0.6, lw=0.9, label="one set"),
             Line2D([], [], **look.line(lw=3.0, markersize=8), label="mean ± 2 standard errors"),
-            Line2D([], [], color=BLACK, linestyle="--", lw=1.6, label="seen = asked"),
+            Line2D([], [], color=BLACK, linestyle="--", lw=1.6, label="rate = alpha"),
         ]
         ax.legend(handles=handles, loc="lower right", title=f"{len(seen)} real sets")
-    axes[0].set_ylabel("Seen on fresh nominal rows")
+    axes[0].set_ylabel("False-alarm rate on fresh nominal rows")
     save_png(figure, path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", help="also draw asked against seen, to this file")
+    parser.add_argument("--picture", help="also draw the rates against alpha, to this file")
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     runs = list(tasks([FALSE_ALARMS_OF_RANKAD]))

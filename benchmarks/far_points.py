@@ -1,4 +1,4 @@
-"""What p-value a far point gets: with no anchor (the paper), with it, and with the far field too.
+"""p-value of a far point: without the anchor (the paper), with it, and with the far field too.
 
 Prints the figures of docs/theory.md and draws them:
 
@@ -20,7 +20,7 @@ from rankad.plots._style import BLACK, DEFAULT, ORANGE, PICTURE, PUBLISHED, Look
 
 NO_ANCHOR, ANCHOR, BOTH = "no anchor", "anchor", "anchor and far field (default)"
 
-#: How each way to score is drawn.
+#: The look of each variant.
 VARIANTS = {NO_ANCHOR: PUBLISHED, ANCHOR: Look(ORANGE, "s"), BOTH: DEFAULT}
 _WIDTHS = {NO_ANCHOR: 1.6, ANCHOR: 6.0, BOTH: 2.2}
 _SIZES = {NO_ANCHOR: 7.0, ANCHOR: 9.0, BOTH: 5.0}
@@ -37,7 +37,7 @@ class Scored:
     far_field: bool
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Scores with the detector's far field, or without."""
+        """Scores with or without the detector's far field."""
         scorer = self.detector.expansion_
         if not self.far_field:
             scorer = replace(scorer, far_field=None)
@@ -45,7 +45,7 @@ class Scored:
 
 
 def variants(rows: np.ndarray) -> dict[str, Scored]:
-    """The three ways to score, trained alike: rule for (C, sigma), z-scored columns."""
+    """The three variants. All have C and sigma by the rule, and z-scored columns."""
     anchored = RankAD(random_state=0).fit(rows)
     literal = RankAD(anchor=0.0, pairs=3, n_neighbors=10, random_state=0).fit(rows)
     scorers = (Scored(literal, False), Scored(anchored, False), Scored(anchored, True))
@@ -53,7 +53,7 @@ def variants(rows: np.ndarray) -> dict[str, Scored]:
 
 
 def far_p_values(name: str) -> dict[str, list[float]]:
-    """p-value of a point at 1e6 in every column, by size of the reference."""
+    """p-value of a point at 1e6 in every column, by the number of reference scores."""
     split = load_split(name, seed=0, n_test=REFERENCE_SIZES[-1])
     far = np.full((1, split.train.shape[1]), 1e6)
     outcome = {}
@@ -68,7 +68,7 @@ def far_p_values(name: str) -> dict[str, list[float]]:
 
 
 def draw(path: str, set_name: str) -> None:
-    """p-values along a ray out of synthetic data, and of infinity for ever more reference rows."""
+    """p-values along a ray out of the data, and of infinity against the number of references."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
@@ -83,7 +83,7 @@ def draw(path: str, set_name: str) -> None:
     sizes = np.array(REFERENCE_SIZES[: len(far[NO_ANCHOR])])
     for label, look in VARIANTS.items():
         p = HeldOutScores.from_scores(scorers[label](fresh)).p_values(scorers[label](ray))
-        # Where two lines are one, the upper is thin and the lower shows on both sides of it.
+        # Where two lines coincide, the upper one is thin, so the lower one shows on both sides.
         options = look.line(linewidth=_WIDTHS[label], markevery=30, markersize=_SIZES[label])
         options["zorder"] = 2.4 if label == NO_ANCHOR else 2.0
         along.plot(distances, p, label=label, **options)
@@ -94,24 +94,24 @@ def draw(path: str, set_name: str) -> None:
         linestyle=(0, (1, 2)),
         linewidth=2.2,
         zorder=2.5,
-        label="1 / (n + 1), the least possible",
+        label="1 / (n + 1), the smallest possible",
     )
     growing.legend(handles=growing.get_lines()[-1:], loc="lower left")
     along.axvspan(3.0, 300.0, color="0.94", zorder=0)
-    along.text(30.0, 1.3, "hardly any nominal rows", ha="center")
+    along.text(30.0, 1.3, "almost no nominal rows", ha="center")
     along.set(
         xscale="log", yscale="log", ylim=(3e-4, 2.5), xlabel="Distance from a cluster's center"
     )
-    along.set(ylabel="p-value", title="Walking away from the data")
-    growing.set(xscale="log", yscale="log", xlabel="Reference rows, n")
-    growing.set(ylabel="p-value of a point at infinity", title=f"More reference rows of {set_name}")
+    along.set(ylabel="p-value", title="At growing distance from the data")
+    growing.set(xscale="log", yscale="log", xlabel="Reference scores, n")
+    growing.set(ylabel="p-value of a point at infinity", title=f"More reference scores: {set_name}")
     handles, labels = along.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
     save_png(figure, path)
 
 
 def radius_table() -> str:
-    """Mean AUC over the sets, by the kernel value at which the far field begins."""
+    """Lines with the mean AUC over the sets, by the kernel value where the far field begins."""
     aucs = []
     for name in LARGE_SETS:
         split = load_split(name, seed=0)
@@ -134,8 +134,10 @@ def radius_table() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", help="also draw, to this file")
-    parser.add_argument("--only-picture", action="store_true", help="draw it and print nothing")
+    parser.add_argument("--picture", help="also draw the picture, to this file")
+    parser.add_argument(
+        "--only-picture", action="store_true", help="draw the picture and print nothing"
+    )
     arguments = parser.parse_args()
     if arguments.only_picture and not arguments.picture:
         parser.error("--only-picture needs --picture FILE")

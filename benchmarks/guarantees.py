@@ -1,11 +1,11 @@
-"""What is promised and what is realised, beside others: the tables of docs/guarantees.md.
+"""Guarantees and measured rates, with other packages: the tables of docs/guarantees.md.
 
     RANKAD_DATA=... python benchmarks/guarantees.py [--seeds 5]
-    python benchmarks/guarantees.py --pictures          # only those, in half a minute
+    python benchmarks/guarantees.py --pictures          # only the pictures, in half a minute
 
-Writes the tables into the page and the pictures beside it, each picture from the numbers of its
-table. puncc, which asks for an old NumPy but
-runs with a new one, is compared where it is installed: ``pip install --no-deps puncc tqdm``.
+Writes the tables into the page, and the pictures beside it. Each picture has the numbers of its
+table. puncc is compared where it is installed. It requires an old NumPy but runs with a new one:
+``pip install --no-deps puncc tqdm``.
 """
 
 import argparse
@@ -47,12 +47,12 @@ SETS = (
 CONTAMINATED_SETS = ("annthyroid", "cover", "magic", "satellite", "shuttle")
 SHARES = (0.0, 0.01, 0.05, 0.1)
 
-#: Rows to train on, and fresh nominal rows to count alarms on.
+#: Training rows, and fresh nominal rows on which alarms are counted.
 N_TRAIN, N_TEST = 1_000, 5_000
 
 
 def on_set(key: Key) -> Record:
-    """Realised false alarms of a method at each level; NaN where the level was refused."""
+    """False-alarm rates of a method at each alpha; NaN where alpha is refused."""
     split = load_split(key.set, key.seed, n_train=N_TRAIN, n_test=N_TEST)
     alarms = METHODS[key.method](split.train, key.seed)
     rates = [float(alarms(split.nominal, alpha).mean()) for alpha in ALPHAS]
@@ -60,7 +60,7 @@ def on_set(key: Key) -> Record:
 
 
 def on_contaminated_set(key: Key) -> Record:
-    """False alarms and power of RankAD where a share of the training rows are anomalies."""
+    """False-alarm rates and power of RankAD with anomalies among the training rows."""
     name, share = key.set.removesuffix("%").split(", ")
     split = load_split(name, key.seed, n_train=N_TRAIN, n_test=N_TEST)
     n_dirty = round(float(share) / 100.0 * N_TRAIN)
@@ -84,15 +84,15 @@ CONTAMINATION = Experiment(
 
 
 def side_by_side(results: Results) -> str:
-    """Realised false alarms: mean over sets and seeds, and the worst set (mean of its seeds)."""
+    """False-alarm rates: mean over sets and seeds, and the worst set (mean of its seeds)."""
     rows = [
-        [method, *(_worst_told(results.by_set(method, rate)) for rate in FALSE_ALARMS)]
+        [method, *(_mean_and_worst(results.by_set(method, rate)) for rate in FALSE_ALARMS)]
         for method in results.methods
     ]
     return table(["package, detector", *(f"alpha = {alpha:g}" for alpha in ALPHAS)], rows)
 
 
-def _worst_told(by_set: np.ndarray) -> str:
+def _mean_and_worst(by_set: np.ndarray) -> str:
     is_refused = np.isnan(by_set)
     if is_refused.all():
         return "refused"
@@ -102,7 +102,7 @@ def _worst_told(by_set: np.ndarray) -> str:
 
 
 def contamination(results: Results) -> str:
-    """False alarms and power by the share of anomalies among the training rows."""
+    """False-alarm rates and power by the share of anomalies among the training rows."""
     rows = []
     for share in SHARES:
         part = results.only(lambda record, end=f", {share:.0%}": record.set.endswith(end))
@@ -113,12 +113,10 @@ def contamination(results: Results) -> str:
 
 
 def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
-    """By reference size: power and false discoveries of BH at .1, and the oracle's power.
+    """By number of reference scores: a row of power, false discoveries and oracle power per batch.
 
-    A row for each batch.
-
-    Batches of 1,000 scores: 950 nominal, N(0, 1), and 50 anomalies, N(-3.5, 1). The oracle knows
-    the nominal law.
+    The selection is Benjamini-Hochberg at fdr = .1. A batch has 1,000 scores: 950 nominal, N(0, 1),
+    and 50 anomalies, N(-3.5, 1). The oracle knows the nominal law.
     """
     rng = np.random.default_rng(0)
     outcome = {}
@@ -136,7 +134,7 @@ def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
 
 
 def drift_delays(n_streams: int = 100, before: int = 1_000, after: int = 2_000) -> dict[str, list]:
-    """Rows from a one-sigma shift of the mean to the alarm; infinite where none came."""
+    """Rows from a shift of the mean by one sigma to the alarm; infinite without an alarm."""
     rng = np.random.default_rng(0)
     delays: dict[str, list[float]] = {"jumper": [], "mixture": []}
     for stream in range(n_streams):
@@ -165,7 +163,7 @@ def discovery_table(outcome: dict[int, np.ndarray]) -> str:
 
 
 def level_table(fdr: float = 0.1) -> str:
-    """Levels of online testing after rows without a discovery, and the reference they need."""
+    """Next alpha of online testing after rows without a discovery, and the reference it needs."""
     lengths, rows = (0, 10, 100, 1_000), []
     for method in ("lord", "saffron"):
         online, cells, p = OnlineDiscoveries(fdr, method), [], np.tile([0.75, 0.4999], 1_000)
@@ -182,8 +180,8 @@ def drift_table(delays: dict[str, list[float]]) -> str:
     for betting, found in delays.items():
         true = true_delays(found)
         n_false = len(found) - len(true)
-        told = [_formatted(delay) for delay in np.quantile(true, [0.5, 0.9], method="higher")]
-        rows.append([betting, f"{n_false} of {len(found)}", *told])
+        quantiles = [_formatted(delay) for delay in np.quantile(true, [0.5, 0.9], method="higher")]
+        rows.append([betting, f"{n_false} of {len(found)}", *quantiles])
     return table(["betting", "alarms before the shift", "median delay, rows", "90% within"], rows)
 
 
@@ -197,7 +195,7 @@ def _formatted(delay: float) -> str:
 
 
 def draw_power(outcome: dict[int, np.ndarray], path: Path) -> None:
-    """The table of discoveries, with two standard errors over the batches."""
+    """Draw the table of discoveries, with two standard errors over the batches."""
     figure, ax = _new_figure()
     sizes = list(outcome)
     rates = np.array(list(outcome.values()))  # of shape (sizes, batches, 3)
@@ -207,7 +205,7 @@ def draw_power(outcome: dict[int, np.ndarray], path: Path) -> None:
         ax.errorbar(
             *(sizes, power, errors[0]),
             **DEFAULT.line(linewidth=2.4, markersize=7, capsize=3, zorder=2.2),
-            label="power: anomalies that are selected",
+            label="power: share of the anomalies that is selected",
         ),
         *ax.plot(
             *(sizes, oracle),
@@ -221,7 +219,13 @@ def draw_power(outcome: dict[int, np.ndarray], path: Path) -> None:
             **PUBLISHED.line(marker="s", markersize=6, linewidth=1.8, capsize=3),
             label="false discoveries among the selected",
         ),
-        ax.axhline(0.1, color=RED, linewidth=1.0, linestyle=":", label="asked: at most .1 of them"),
+        ax.axhline(
+            0.1,
+            color=RED,
+            linewidth=1.0,
+            linestyle=":",
+            label="fdr = .1: the most false discoveries on average",
+        ),
     ]
     ax.set(xscale="log", ylim=(0.0, 1.0), xlabel="Reference scores", ylabel="Share")
     ax.xaxis.set_major_formatter(lambda n, _: f"{n:,.0f}")
@@ -237,7 +241,7 @@ def draw_power(outcome: dict[int, np.ndarray], path: Path) -> None:
 
 
 def draw_delays(delays: dict[str, list[float]], path: Path) -> None:
-    """The table of drift: of the streams silent before the shift, how many alarmed by when."""
+    """Draw the table of drift: the share of streams that alarmed, by rows after the shift."""
     figure, ax = _new_figure()
     looks = {"jumper": DEFAULT, "mixture": ONE_CLASS}
     for betting, found in delays.items():
@@ -247,14 +251,14 @@ def draw_delays(delays: dict[str, list[float]], path: Path) -> None:
         times = np.concatenate([[0.0], np.minimum(true, 2.0 * _LAST)])
         low, high = np.array([rate_interval(int(k), n, 0.95) for k in alarmed]).T
         median = float(np.quantile(true, 0.5, method="higher"))
-        known = f"{betting} (default)" if betting == "jumper" else betting
+        label = f"{betting} (default)" if betting == "jumper" else betting
         ax.step(
             *(times, alarmed / n),
             where="post",
             color=look.color,
             linewidth=2.4 if betting == "jumper" else 1.8,
             linestyle="-" if betting == "jumper" else (0, (5, 1)),
-            label=f"{known}: {len(found) - n} of {len(found)} alarmed before the shift",
+            label=f"{label}: {len(found) - n} of {len(found)} alarmed before the shift",
         )
         ax.fill_between(times, low, high, step="post", color=look.color, alpha=0.18, linewidth=0)
         place = median, np.searchsorted(true, median, side="right") / n
@@ -267,12 +271,12 @@ def draw_delays(delays: dict[str, list[float]], path: Path) -> None:
         )
     ax.set(xlim=(0, _LAST), ylim=(0.0, 1.01), ylabel="Share of streams that alarmed")
     ax.set_xlabel("Rows after the mean of one column moved by one standard deviation")
-    ax.set_title("Drift: how soon it is noticed, at alarm level .01", loc="left")
+    ax.set_title("Drift: rows until the alarm, at alpha = .01", loc="left")
     ax.legend(loc="lower right", title="Bands: 95% interval at each row", alignment="left")
     save_png(figure, path)
 
 
-#: Rows after the shift that are drawn.
+#: Number of rows after the shift in the picture.
 _LAST = 1_000
 
 
@@ -289,7 +293,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--pictures", action="store_true", help="draw these, leave the page alone")
+    parser.add_argument(
+        "--pictures", action="store_true", help="only draw the pictures, leave the page alone"
+    )
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     powers, delays = discovery_power(), drift_delays()
@@ -310,7 +316,7 @@ def main() -> None:
         "contamination": lambda: contamination(results(CONTAMINATION)),
         "side-by-side": lambda: side_by_side(results(SIDE_BY_SIDE)),
     }
-    for name, make in makers.items():  # each is kept as soon as it is made
+    for name, make in makers.items():  # each table is written as soon as it is made
         PAGE.write_text(with_table(PAGE.read_text(), name, make()))
 
 

@@ -1,4 +1,4 @@
-"""Experiments on laws with a known density: anomalies of three kinds, and the order in the bulk."""
+"""Experiments on laws with a known density: three kinds of anomalies, and order in the bulk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -39,9 +39,9 @@ KS = (1, 2, 3, 5, 10, 20, 40, 80, 160, 320)
 
 @dataclass(frozen=True, eq=False)
 class LawSample:
-    """Rows that train and test, and points of the law by which level sets are compared.
+    """Training and test rows, and points of the law to compare level sets.
 
-    The rows that test are as many nominal ones as anomalies of each kind, in that order.
+    The test rows are nominal rows and then anomalies of each kind, the same number of each.
     """
 
     split: Split
@@ -50,7 +50,7 @@ class LawSample:
 
     @classmethod
     def of(cls, law: Law, n_train: int, seed: int) -> "LawSample":
-        """Draw all of them."""
+        """Draw all of them from the law."""
         rng = np.random.RandomState(seed)
         train = law.sample(n_train, rng)
         reference = law.sample(N_REFERENCE, rng)
@@ -64,12 +64,12 @@ class LawSample:
 
 
 def true_density(split: Split) -> Method:
-    """The detector that knows the law."""
+    """The detector that scores by the true density."""
     return replace(bayes(split), name=TRUE_DENSITY)
 
 
 def best_k(split: Split) -> Method:
-    """Mean distance to the k nearest, for the k that does best on the blurred test anomalies."""
+    """Mean distance to the k nearest, for the k with the best AUC on the blurred anomalies."""
     scaler = StandardScaler().fit(split.train)
     train = scaler.transform(split.train)
     search = NearestNeighbors(n_neighbors=min(max(KS), len(train))).fit(train)
@@ -80,12 +80,12 @@ def best_k(split: Split) -> Method:
     return Method(BEST_K, f"k = {best}", by_scikit_learn_neighbors(best))
 
 
-#: Detectors that know what none can know.
+#: Methods that use what a detector cannot know: the law, or the labels of the test rows.
 ORACLES: dict[str, Callable[[Split], Method]] = {TRUE_DENSITY: true_density, BEST_K: best_k}
 
 
 def law_and_size(name: str) -> tuple[Law, int]:
-    """The law that a set is named after, and how many rows train.
+    """The law of a set's name, and the number of training rows.
 
     >>> law_and_size("ring 2, n = 300")[1], law_and_size("gauss 2")[1]
     (300, 2000)
@@ -96,12 +96,12 @@ def law_and_size(name: str) -> tuple[Law, int]:
 
 @lru_cache(maxsize=1)
 def law_sample(name: str, seed: int) -> LawSample:
-    """Samples of the law that a set is named after."""
+    """Samples of the law of a set's name."""
     return LawSample.of(*law_and_size(name), seed)
 
 
 def on_law(key: Key) -> Record:
-    """Accuracy on a law: anomalies of each kind, the order within the bulk, level sets."""
+    """Accuracy on a law: each kind of anomalies, order within the bulk, level sets."""
     sample = law_sample(key.set, key.seed)
     split, law = sample.split, sample.split.law
     run = run_of(key, _method(key.method, split), split)
@@ -122,7 +122,7 @@ def _method(name: str, split: Split) -> Method:
 
 
 def rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's."""
+    """Spearman's rank correlation."""
     return float(spearmanr(first, second).statistic)
 
 

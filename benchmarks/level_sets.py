@@ -1,8 +1,8 @@
-"""How far the level sets of a score are from those of the true density.
+"""Errors of the level sets of a score against those of the true density.
 
-The level set of a score that holds a share q of the nominal law is where the score is at least its
-``1 - q`` quantile. It is compared with that of the density: by the nominal points, and by the
-volume, in their symmetric difference.
+The level set that holds a share q of the nominal law is where the score is at least its ``1 - q``
+quantile. The error is the symmetric difference to the level set of the density, measured by nominal
+points (mass) and by volume.
 """
 
 from collections.abc import Callable
@@ -15,37 +15,37 @@ from rankad.datasets.law import Law
 
 Score = Callable[[np.ndarray], np.ndarray]
 
-#: Shares of the nominal law that the sets hold.
+#: Shares of the nominal law in the level sets.
 SHARES = (0.5, 0.9, 0.97)
 
-#: The broad law that volumes are measured with: how much wider than the data, and how heavy-tailed.
+#: The broad law that measures volumes: its width relative to the data, and its degrees of freedom.
 _WIDENING, _DEGREES = 1.5, 3
 
-#: Points in the true set, counted by their weights, below which its volume is not known.
+#: Fewest points in the true set, counted by their weights, for a known volume.
 _MIN_EFFECTIVE_SIZE = 100.0
 
 
 @dataclass(frozen=True)
 class BroadSample:
-    """Points of a broad law, weighted by how much volume each stands for."""
+    """Points of a broad law, weighted by the volume that each represents."""
 
     points: np.ndarray
     volumes: np.ndarray
 
     @classmethod
     def around(cls, nominal: np.ndarray, n: int, rng: np.random.RandomState) -> "BroadSample":
-        """Points of a wide Student's t with the nominal points' mean and covariance."""
+        """Points of a wide Student's t with the mean and covariance of the nominal points."""
         shape = _WIDENING**2 * np.atleast_2d(np.cov(nominal, rowvar=False))
         law = multivariate_t(nominal.mean(axis=0), shape, df=_DEGREES)
         points = law.rvs(n, random_state=rng).reshape(n, nominal.shape[1])
         return cls(points, np.exp(-law.logpdf(points)).reshape(n) / n)
 
     def volume(self, is_in: np.ndarray) -> float:
-        """Volume of the set that these of the points are in."""
+        """Volume of the set that contains the marked points."""
         return float(self.volumes[is_in].sum())
 
     def effective_size(self, is_in: np.ndarray) -> float:
-        """Equally weighted points that would tell the volume of the set as well."""
+        """Number of equally weighted points that would measure the volume equally well."""
         volumes = self.volumes[is_in]
         return float(volumes.sum() ** 2 / (volumes**2).sum()) if is_in.any() else 0.0
 
@@ -55,9 +55,9 @@ def level_set_errors(
 ) -> dict[str, float]:
     """Mass and volume of the symmetric difference, for each share.
 
-    ``mass_90`` is the share of the fresh nominal points in it, ``volume_90`` its volume divided by
-    that of the true set; NaN where too few points of the broad sample are in that. Quantiles are
-    those of the reference, nominal points too.
+    ``mass_90`` is the share of the fresh nominal points in the difference. ``volume_90`` is its
+    volume divided by that of the true set, and NaN where the true set has too few points of the
+    broad sample. The quantiles are those of the reference, which are nominal points too.
     """
     at = {
         name: (score(points), law.log_density(points))

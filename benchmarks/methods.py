@@ -1,7 +1,7 @@
 """The detectors whose accuracy is compared, each fitted by one call.
 
-All are given the same rows. RankAD holds a quarter of its rows out to calibrate; the others learn
-from all.
+All get the same rows. RankAD holds out a quarter of its rows to calibrate. The others learn from
+all rows.
 """
 
 from dataclasses import dataclass, replace
@@ -38,9 +38,10 @@ _DENSITY_WIDTH = 0.5
 
 
 def by_anchor_alone(rows: Rows, standard: bool, seed: int) -> Fitted:
-    """RankAD whose anchor weighs a million times the pairs, and as much as ever: they count none.
+    """RankAD in which the pairs have no effect.
 
-    The rows are told from infinity, and not from one another.
+    The anchor has its usual weight, and C gives the pairs a millionth of theirs. So the ranker
+    separates the rows from infinity, but does not order them.
     """
     split = SplitRows.drawn(len(rows), HELD_OUT, np.random.RandomState(seed))
     C = 1e-6 * rule_C(len(split.training))
@@ -49,9 +50,9 @@ def by_anchor_alone(rows: Rows, standard: bool, seed: int) -> Fitted:
 
 @dataclass(frozen=True)
 class TrainingPart:
-    """What the default detector learns from: the rows that it does not hold out or leave out.
+    """The rows that the default detector learns from: neither held out nor outlying.
 
-    The points are z-scored by the rows that are not held out, which are as they were.
+    ``points`` are z-scored by all rows that are not held out. ``held_out`` is not scaled.
     """
 
     scaler: StandardScaler
@@ -60,7 +61,7 @@ class TrainingPart:
 
     @classmethod
     def of(cls, rows: Rows, seed: int) -> "TrainingPart":
-        """The same draws in the same order as `RankAD.fit` makes them."""
+        """Make the same draws as `RankAD.fit`, in the same order."""
         rng = np.random.RandomState(seed)
         split = SplitRows.drawn(len(rows), HELD_OUT, rng)
         scaler = StandardScaler().fit(rows[split.training])
@@ -70,12 +71,12 @@ class TrainingPart:
 
 
 def _auto_k(rows: Rows) -> int:
-    """Neighbors by RankAD's rule."""
+    """K by the rule of RankAD."""
     return min(rule_n_neighbors(len(rows), n_varying_columns(rows)), len(rows) - 1)
 
 
 def by_teacher(rows: Rows, standard: bool, seed: int) -> Fitted:
-    """Minus the mean distance to the K nearest of the rows that RankAD learns from, z-scored."""
+    """The neighbor statistic on the rows that RankAD learns from, z-scored."""
     part = TrainingPart.of(rows, seed)
     k = _auto_k(part.points)
     statistic = MeanNeighborDistance(k)
@@ -87,7 +88,7 @@ def by_teacher(rows: Rows, standard: bool, seed: int) -> Fitted:
 
 
 def by_own_density(rows: Rows, standard: bool, seed: int) -> Fitted:
-    """Equal weights for all centers RankAD learns with, z-scored, its sigma and its far field."""
+    """A sum of equal kernels with the centers, sigma and far field of RankAD, z-scored."""
 
     def unpruned(ranker: Ranker, *_: object) -> tuple[KernelExpansion, float]:
         return ranker.expansion, 0.0
@@ -101,11 +102,11 @@ def by_own_density(rows: Rows, standard: bool, seed: int) -> Fitted:
 
 @scaled_first
 def by_density_of_all(rows: Rows, seed: int) -> Fitted:
-    """A kernel at each row, half as wide as the rows' mean distance to their K nearest others."""
+    """A kernel at each row, half as wide as the mean distance to the K nearest others."""
     k = _auto_k(rows)
     sigma = -_DENSITY_WIDTH * float(MeanNeighborDistance(k)(rows).mean())
     density = _with_equal_weights(KernelExpansion(rows, np.ones(len(rows)), sigma))
-    # Less its own kernel, which is 1 / n, for a row of its own.
+    # A training row is scored without its own kernel, which is 1 / n.
     return Fitted(density, TrainingScores.from_scores(density(rows) - density.weights), len(rows))
 
 
@@ -115,7 +116,7 @@ def _with_equal_weights(expansion: KernelExpansion) -> KernelExpansion:
 
 
 def by_scikit_learn_neighbors(k: int) -> Fit:
-    """Minus the mean distance to the k nearest rows, by scikit-learn."""
+    """A fit of minus the mean distance to the k nearest rows, by scikit-learn."""
 
     @scaled_first
     def fit(rows: Rows, seed: int) -> Fitted:
@@ -130,14 +131,14 @@ def by_scikit_learn_neighbors(k: int) -> Fit:
 
 
 def neighbors(k: int) -> Method:
-    """The mean distance to the k nearest."""
+    """The method: mean distance to the k nearest rows."""
     return Method(f"mean k-NN, k = {k}", "scikit-learn's search", by_scikit_learn_neighbors(k))
 
 
 def variant(name: str, **params: Any) -> Method:
-    """RankAD with other parameters than the default ones."""
-    told = ", ".join(f"{param}={value!r}" for param, value in params.items())
-    return Method(name, f"`RankAD({told})`", by_rankad(partial(RankAD, **params)))
+    """RankAD with these parameters instead of the defaults."""
+    setting = ", ".join(f"{param}={value!r}" for param, value in params.items())
+    return Method(name, f"`RankAD({setting})`", by_rankad(partial(RankAD, **params)))
 
 
 RANKAD, KNN, KNN_10, DENSITY = (
@@ -149,7 +150,7 @@ FOR_DIRT = "RankAD, robust=True"
 ROBUST_OFF, OUTWARD = "RankAD, robust=False", "RankAD, outward=4"
 K_LPE = "K-LPE, k = 5"
 
-#: Compared everywhere.
+#: Methods that are compared in all experiments.
 BASE = by_name(
     (
         REPRODUCED[RANKAD],
@@ -161,15 +162,15 @@ BASE = by_name(
     )
 )
 
-#: Compared on the real sets alone; ECOD only where PyOD is installed.
+#: Methods on the real sets only; ECOD only where PyOD is installed.
 OF_SETS = {name: REPRODUCED[name] for name in (LOF, ECOD) if name in REPRODUCED}
 
 N_CENTERS = (100, 200, 400, None)
 
-#: What ranking adds, and the choice of the defaults.
+#: Variants of RankAD that show what each default adds.
 VARIANTS = by_name(
     (
-        Method(ANCHOR_ALONE, "no pairs count", by_anchor_alone),
+        Method(ANCHOR_ALONE, "the pairs have no effect", by_anchor_alone),
         variant("RankAD, tail", pairs=Pairs("tail")),
         variant("RankAD, 3 levels", pairs=3),
         variant("RankAD, margin 1", anchor=(1.0, 1.0)),
@@ -186,10 +187,10 @@ VARIANTS = by_name(
     )
 )
 
-#: Most centers, where rows or columns are many or few.
+#: Variants by the number of centers, for growing rows and columns.
 OF_GROWTH = by_name(variant(f"RankAD, {n} centers", n_centers=n) for n in (200, 400, 800, 1_600))
 
-#: Those whose p-values are drawn again and again; with one state they hold out the same rows.
+#: Methods of the stability experiment; with one random state they hold out the same rows.
 CALIBRATED = by_name(
     (
         REPRODUCED[RANKAD],

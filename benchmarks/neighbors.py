@@ -1,10 +1,10 @@
-"""Microseconds per query for the K nearest of n rows: k-d tree beside brute force, on one core.
+"""Microseconds per query for the K nearest of n rows: k-d tree and brute force, on one core.
 
     python benchmarks/neighbors.py [--neighbors K] [n ...]
 
-The table of `rankad.statistics.search`, from which the plan of a search follows. Normal data; the
-time to build a tree is shared out among as many queries as there are rows. By default all of the
-table's n, 1,000 to 200,000, and K = 10.
+This makes the table of `rankad.statistics.search`, which decides how neighbors are sought. The data
+are normal. The time to build a tree is divided by the number of rows. The default is all n of the
+table, 1,000 to 200,000, and K = 10.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from rankad.statistics.search import Method, chunk_size, prepared_search
 SIZES = (1_000, 5_000, 20_000, 200_000)
 DIMENSIONS = (3, 5, 7, 10)
 
-#: Neighbors of one measurement: enough to tell the time of a query.
+#: Neighbors that one measurement finds: enough to measure the time of a query.
 _MAX_NEIGHBORS = 200_000
 
 _REPEATS = 3

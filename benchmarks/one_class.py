@@ -1,4 +1,4 @@
-"""The one-class protocol on real data: train on nominal rows, test on the rest and anomalies."""
+"""The one-class protocol on real data: nominal rows train, other rows and anomalies test."""
 
 import os
 from functools import lru_cache
@@ -19,15 +19,15 @@ LARGE_SETS = (
 
 
 def set_names(collection: str = "*") -> list[str]:
-    """Names of the sets in the data folder: all, or those of one collection in it."""
+    """Names of the sets in the data folder: all, or those of one collection."""
     return sorted(path.stem for path in _folder().glob(f"{collection}/*.npz"))
 
 
 @lru_cache(maxsize=1)
 def load_split(name: str, seed: int, n_train: int = 2000, n_test: int = 10_000) -> Split:
-    """Half of the nominal rows, at most ``n_train``, train; the rest, at most ``n_test``, test.
+    """A split: half of the nominal rows, at most ``n_train``, train.
 
-    So do the anomalies, at most as many.
+    The other nominal rows test, at most ``n_test``, and at most ``n_test`` anomalies.
     """
     data = load_set(name)
     half = len(data.nominal) // 2
@@ -36,15 +36,16 @@ def load_split(name: str, seed: int, n_train: int = 2000, n_test: int = 10_000) 
 
 @lru_cache(maxsize=1)
 def load_dirty_split(name: str, seed: int, share: float, n_max: int = 2000) -> Split:
-    """Some anomalies among the rows that train, and not among those that test."""
+    """A split with some anomalies among the training rows; these do not test."""
     return dirty_split(load_set(name), seed, share, n_max)
 
 
 def dirty_split(data: Dataset, seed: int, share: float, n_max: int) -> Split:
-    """Half of the nominal rows and a share of that many anomalies, at most half of all, train.
+    """A split of a set with dirt: anomalies among the training rows.
 
-    At most ``n_max`` nominal rows train, and as many of the others and of the anomalies test. The
-    nominal rows are the same whatever the share.
+    Half of the nominal rows train, at most ``n_max``. The anomalies among them are ``share`` of
+    their number, at most half of the set's anomalies. At most ``n_max`` other nominal rows and at
+    most ``n_max`` other anomalies test. The nominal rows do not depend on ``share``.
     """
     rng = np.random.default_rng(seed)
     nominal, anomalies = rng.permutation(data.nominal), rng.permutation(data.anomalies)
@@ -56,10 +57,12 @@ def dirty_split(data: Dataset, seed: int, share: float, n_max: int) -> Split:
 
 
 def load_set(name: str) -> Dataset:
-    """A set of the data folder by the name of its file; nothing but its shape is checked."""
+    """A set of the data folder by the name of its file; only its shape is checked."""
     paths = sorted(_folder().glob(f"*/{name}.npz"))
     if len(paths) != 1:
-        raise ValueError(f"{len(paths)} files */{name}.npz in {_folder()}: there must be one.")
+        raise ValueError(
+            f"There are {len(paths)} files */{name}.npz in {_folder()}; there must be one."
+        )
     return Dataset(name, *read_rows(paths[0]), source=str(paths[0]), license="", difference="")
 
 

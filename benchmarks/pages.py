@@ -1,12 +1,12 @@
-"""Pages of the docs whose tables are made: the words around them are the page's own."""
+"""Pages of the docs whose tables are made by a command; the words around them are not."""
 
 import re
 
 
 def with_table(page: str, name: str, table: str) -> str:
-    """The page with the table of that name in place of the one that stood there.
+    """The page with this table in place of the previous table of that name.
 
-    A table stands between two marks, ``<!-- name -->`` and ``<!-- /name -->``.
+    A table is between two marks, ``<!-- name -->`` and ``<!-- /name -->``.
     """
     between = re.compile(f"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     if not between.search(page):

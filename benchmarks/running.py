@@ -1,4 +1,4 @@
-"""The runs of a benchmark, made and kept: what all its commands share."""
+"""Making and keeping the runs of a benchmark."""
 
 import signal
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ FOLDER = Path(__file__).parent / "records"
 def kept_runs(
     tasks: Sequence[Task], path: Path, protocol: str, n_jobs: int, *, again: bool = False
 ) -> list[Record]:
-    """Records of the runs, of which the file keeps each: a stopped command goes on where it was.
+    """Records of the runs. The file keeps each one, so a stopped command continues.
 
-    ``again`` makes all of them anew. Older records do not mix with those of another protocol.
+    ``again`` makes all runs again. Records of different protocols do not mix.
     """
-    # Whoever is told to end ends the processes, too.
+    # SIGTERM ends the processes too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with sole_writer(path, wait=False), progress_shown(True):
@@ -30,6 +30,6 @@ def kept_runs(
                 file.forget(task.key for task in tasks)
             return run(tasks, file, n_jobs)
     except BlockingIOError:
-        raise SystemExit(f"Another run writes {path}: wait for it.") from None
+        raise SystemExit(f"Another run writes {path}. Wait until it ends.") from None
     except ReproductionError as error:
         raise SystemExit(str(error)) from error

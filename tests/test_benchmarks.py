@@ -49,6 +49,6 @@ def test_what_is_missed_is_named_and_nothing_else(report):
         [slow, few, report.Finding("fit", 0.1, " s", 1.5, True), report.Finding("row", 9.0, " us")],
     )
     assert report.missed([section]) == [
-        "Fits: grid: 11 s, asked 10 s",
-        "Fits: SVM: 20x, asked 30x",
+        "Fits: grid: 11 s, target 10 s",
+        "Fits: SVM: 20x, target 30x",
     ]

@@ -1,7 +1,7 @@
-"""Speed, beside the peers, in one run: `make bench` writes docs/benchmarks.md.
+"""Speed against the peers, all in one run: `make bench` writes docs/benchmarks.md.
 
 python benchmarks/speed [--quick]
-python benchmarks/speed --draw          # the picture again, of the numbers it was made of
+python benchmarks/speed --draw          # only redraw the pictures from the numbers on file
 """
 
 import argparse
@@ -24,10 +24,10 @@ PAGE, IMAGES = DOCS / "benchmarks.md", DOCS / "images"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--quick", action="store_true", help="smaller and printed only, in under three minutes"
+        "--quick", action="store_true", help="a smaller run, only printed, in under three minutes"
     )
-    parser.add_argument("--draw", action="store_true", help="the pictures; measure nothing")
-    parser.add_argument("--curves", action="store_true", help="measure the curves alone, draw them")
+    parser.add_argument("--draw", action="store_true", help="redraw the pictures; measure nothing")
+    parser.add_argument("--curves", action="store_true", help="measure and draw the curves only")
     asked = parser.parse_args()
     quick = asked.quick
     if asked.curves:
@@ -56,7 +56,7 @@ def main() -> None:
         started = time.perf_counter()
         done.append(measure())
         print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-        if not quick:  # after each section: what was measured is not lost where the next one fails
+        if not quick:  # after each section, so that a later failure loses nothing
             write(PAGE, page(_HEAD.format(facts=facts), done))
     if quick:
         print(page(f"Quick figures: {facts}.", done))
@@ -70,13 +70,14 @@ def main() -> None:
 _HEAD = """
 # Speed
 
-Made by `make bench`, all figures in one run: {facts}. Ratios are medians of ratios taken side by
-side, since machines are noisy; `make bench-quick` prints a smaller version in three minutes.
+`make bench` makes all figures in one run. This run: {facts}. A ratio is the median of ratios that
+are measured side by side, because machines are noisy. `make bench-quick` prints a smaller version
+in three minutes.
 
 ![Microseconds to score a row, seconds to fit](images/speed.png)
 
-The picture shows numbers of the tables below; further to the left is faster. How times grow, with
-one thread each, measured in the same run:
+The picture shows numbers of the tables below. Further to the left is faster. The next picture shows
+how times grow, with one thread each, from the same run:
 
 ![Scoring and fitting time against size](images/speed_growth.png)
 """

@@ -1,7 +1,7 @@
-"""Pictures: scoring time against batch, centers and dimension, fit time against rows.
+"""Pictures: scoring time against batch, centers and columns, and fit time against rows.
 
-What was measured is kept beside the picture, in speed_growth.json: to draw it again, nothing is
-measured.
+The measured numbers are kept beside the picture, in speed_growth.json. So the picture can be
+redrawn without measuring.
 """
 
 import json
@@ -36,8 +36,8 @@ from rankad.plots._style import (
     save_png,
 )
 
-#: The same look for the same detector in every picture. Not all that are measured for the tables
-#: are drawn: the other neighbor searches lie by LOF, the Nystroem sum by the one-class SVM.
+#: The same look for the same detector in every picture. Two kinds of methods are measured but not
+#: drawn: other neighbor searches, which lie near LOF, and Nystroem, near the one-class SVM.
 _LOOKS: Mapping[str, Look] = {
     "RankAD": DEFAULT,
     "RankAD, one row at a time": Look(BLACK, ".", ":"),
@@ -49,12 +49,12 @@ _LOOKS: Mapping[str, Look] = {
     "PyOD ECOD": ECOD,
     "mean k-NN, brute force": NEIGHBORS,
 }
-#: What was measured, beside the picture.
+#: The file of the measured numbers.
 NUMBERS = "speed_growth.json"
 
 _OURS = tuple(_LOOKS)[:4]
 
-#: By detector and size: the median, the least and the most of the repeats.
+#: By detector and size: the median, the smallest and the largest of the repeats.
 Curves = dict[str, dict[int, tuple[float, float, float]]]
 
 
@@ -72,7 +72,7 @@ def draw_all(folder: Path, repeats: int) -> None:
 
 
 def draw(folder: Path) -> None:
-    """Draw what was measured."""
+    """Draw the measured numbers."""
     measured = json.loads((folder / NUMBERS).read_text())
     style.use(("default", PICTURE))
     figure = Figure(figsize=(9.0, 8.6), layout="constrained")
@@ -105,7 +105,7 @@ def _legend_of(axis: Axes) -> Iterator[tuple[object, str]]:
 
 
 def against_batch(repeats: int) -> Curves:
-    """Microseconds per point for ever larger batches."""
+    """Microseconds per row by the size of the batch."""
     ours = detector()
     scorer = ours.scorer_
     functions = {"RankAD": ours.score_samples, "RankAD, one row at a time": _row_by_row(scorer)}
@@ -118,7 +118,7 @@ def against_batch(repeats: int) -> Curves:
 
 
 def against_centers(repeats: int) -> Curves:
-    """Microseconds per point for ever more centers: ours are sums without a detector's checks."""
+    """Microseconds per row by the number of centers. Our curves are plain kernel sums."""
     rows = nominal_rows(4_000, 10)
     functions: dict[int, dict[str, Callable[..., object]]] = {}
     for n in (25, 50, 100, 200, 400, 800, 1_600):
@@ -126,14 +126,14 @@ def against_centers(repeats: int) -> Curves:
             "kernel sum alone": random_expansion(n, 10),
             "kernel sum alone, float32": random_expansion(n, 10, "float32"),
         }
-    for nu in (0.03, 0.06, 0.12, 0.25, 0.4):  # the least share of support vectors
+    for nu in (0.03, 0.06, 0.12, 0.25, 0.4):  # a lower bound of the share of support vectors
         svm = OneClassSVM(nu=nu, gamma=0.03).fit(rows)
         functions.setdefault(len(svm.support_), {})["OneClassSVM"] = svm.decision_function
     return _per_point(functions, lambda _: nominal_rows(20_000, 10, seed=2), repeats)
 
 
 def against_dimension(repeats: int) -> Curves:
-    """Microseconds per point for ever more columns: ours are sums without a detector's checks."""
+    """Microseconds per row by the number of columns. Our curves are plain kernel sums."""
     functions: dict[int, dict[str, Callable[..., object]]] = {}
     for d in (2, 5, 10, 20, 50, 100):
         peers = scorers(nominal_rows(2_000, d), N_CENTERS, n_jobs=1)
@@ -152,7 +152,7 @@ _FAST_ENOUGH = (
 
 
 def fits_against_rows(repeats: int) -> Curves:
-    """Seconds to fit ever more rows, calibration included where there is any."""
+    """Seconds to fit by the number of rows, calibration included where there is any."""
     curves: Curves = {}
     makers = {
         "RankAD": (lambda: RankAD(random_state=0), 300_000),
@@ -167,7 +167,7 @@ def fits_against_rows(repeats: int) -> Curves:
             for name, (make, largest) in makers.items()
             if n <= largest
         }
-        # Long fits once: their noise is small beside the slopes.
+        # Long fits run once: their noise is small compared with the slopes.
         timings = timed(functions, repeats if n <= 3_000 else 1)
         for name in functions:
             curves.setdefault(name, {})[n] = _median_and_range(timings, name)

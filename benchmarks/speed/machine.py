@@ -1,4 +1,4 @@
-"""The machine: what it is, and the most it can do."""
+"""The machine: its description, and the highest rates of its arithmetic."""
 
 import platform
 import subprocess
@@ -36,7 +36,7 @@ def description() -> dict[str, str]:
 
 
 def peaks(dtype: str) -> dict[str, float]:
-    """Multiply-adds and exponentials per second of one core, the best way found of each."""
+    """Multiply-adds and exponentials per second of one core: the fastest of two ways each."""
     square = np.random.default_rng(0).normal(size=(1200, 1200)).astype(dtype)
     vector = np.linspace(0.0, 30.0, 2048).astype(dtype)
     out, constants = np.empty_like(vector), power_constants(dtype)

@@ -1,4 +1,4 @@
-"""The picture at the top of docs/benchmarks.md: the numbers of the tables below it."""
+"""The picture at the top of docs/benchmarks.md, from the numbers of the page's tables."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from rankad.plots._style import BLUE, DEFAULT, PICTURE, save_png
 
 _BATCH, _ROW = "Scoring a batch, one thread", "Scoring one row"
-_FITS = ("Fitting 2,000 rows", "Fitting ever more rows", "Fitting a million rows")
+_FITS = ("Fitting 2,000 rows", "Fitting more rows", "Fitting a million rows")
 
 
 def draw(page: Path, path: Path) -> None:
-    """Microseconds a row in a batch and one by one, and seconds to fit."""
+    """Draw microseconds a row, in a batch and one by one, and seconds to fit."""
     sections = _sections(page.read_text())
     style.use(("default", PICTURE))
     figure = Figure(figsize=(9.0, 7.4), layout="constrained")
@@ -30,14 +30,14 @@ def draw(page: Path, path: Path) -> None:
 
 
 def _sections(page: str) -> dict[str, str]:
-    """The page's sections, by the beginning of their titles."""
+    """The sections of the page that are drawn, by title."""
     texts = page.split("\n## ")[1:]
     titles = (_BATCH, _ROW, *_FITS)
     return {name: text for name in titles for text in texts if text.startswith(name)}
 
 
 def _table(section: str) -> dict[str, list[float]]:
-    """Numbers of a section's table, by line."""
+    """The numbers of a section's table, by the first cell of the line."""
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
     return {name: [_number(cell) for cell in cells] for name, *cells in rows if _is_number(cells)}
 
@@ -56,8 +56,8 @@ def _number(text: str) -> float:
 
 
 def _batch(section: str) -> dict[str, float]:
-    """Microseconds a row of each detector: what RankAD takes, and how many times as long."""
-    speeds = re.findall(r"([\d.]+) million(?: points)?", section)
+    """Microseconds a row of each detector: RankAD's own times, and multiples of them."""
+    speeds = re.findall(r"([\d.]+) million", section)
     ours, ours_32 = (1.0 / float(speed) for speed in speeds)
     times = _table(section)
     few = np.median([ours * by[0] / by[2] for by in times.values()])
@@ -81,7 +81,7 @@ def _single_row(section: str) -> dict[str, float]:
 
 
 def _draw_times(ax: Axes, times: dict[str, float], x_label: str) -> None:
-    """A mark for each, with its number: ours round and blue, the default in bold."""
+    """Draw one mark for each name, with its number. RankAD is blue, its default in bold."""
     for place, (name, time) in enumerate(times.items()):
         is_ours = name.startswith("RankAD")
         color, marker = (BLUE, "o") if is_ours else ("0.35", "s")
@@ -106,7 +106,7 @@ def _draw_times(ax: Axes, times: dict[str, float], x_label: str) -> None:
 
 
 def _draw_fits(ax: Axes, sections: list[str]) -> None:
-    """Seconds of default fits by the number of rows, ten columns each."""
+    """Draw seconds of default fits against the number of rows, at ten columns."""
     first, growing, million = map(_table, sections)
     seconds = {2_000: first["default `RankAD().fit`"][0], 1_000_000: million["10 columns"][0]}
     seconds |= {int(_number(n)): by[0] for n, by in growing.items() if n.endswith(" rows")}

@@ -1,4 +1,4 @@
-"""The detectors that ours is measured beside, and the data."""
+"""The detectors that RankAD is compared with, and the data."""
 
 import warnings
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Scorer = Callable[[np.ndarray], np.ndarray]
 
 
 def nominal_rows(n: int, n_features: int, seed: int = 0) -> np.ndarray:
-    """Two clusters of unequal width, mixed."""
+    """Rows of two clusters of unequal width, in random order."""
     rng = np.random.default_rng(seed)
     wide = rng.normal(size=(n - n // 2, n_features))
     narrow = 2.0 + 0.3 * rng.normal(size=(n // 2, n_features))
@@ -31,9 +31,9 @@ def mean_neighbors(rows: np.ndarray, algorithm: str, n_jobs: int) -> Scorer:
 
 
 def one_class_svm(rows: np.ndarray, n_support: int) -> OneClassSVM:
-    """One-class SVM with about so many support vectors: nu is their least share.
+    """One-class SVM with about this number of support vectors.
 
-    A wide kernel needs hardly more of them than that.
+    nu is a lower bound of their share. With a wide kernel the share is close to nu.
     """
     gamma = 0.2 / rows.shape[1]
     model = OneClassSVM(nu=n_support / len(rows), gamma=gamma).fit(rows)
@@ -44,7 +44,7 @@ def one_class_svm(rows: np.ndarray, n_support: int) -> OneClassSVM:
 
 
 def scorers(rows: np.ndarray, n_centers: int, n_jobs: int) -> dict[str, Scorer]:
-    """How each peer scores a batch, trained on 2,000 rows."""
+    """The scoring function of each peer, fitted to the rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         svm = one_class_svm(rows, n_centers)

@@ -1,4 +1,4 @@
-"""Findings: what was measured, and the page they make."""
+"""Findings (measured figures), and the page made of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,24 +9,24 @@ from rankad.reproduce.markdown import table
 
 @dataclass(frozen=True)
 class Finding:
-    """One figure, and the least (or the most) that was asked of it.
+    """One measured figure. Its ``target`` is the least, or the most if ``at_most``.
 
-    Where something is measured beside something else, ``against`` names the latter.
+    ``against`` names what the figure is compared with, if anything.
     """
 
     what: str
     figure: float
     unit: str
-    asked: float | None = None
+    target: float | None = None
     at_most: bool = False
     against: str | None = None
 
     @property
     def is_missed(self) -> bool:
-        """Whether the figure is not as asked."""
-        if self.asked is None:
+        """Whether the figure misses its target."""
+        if self.target is None:
             return False
-        return self.figure > self.asked if self.at_most else self.figure < self.asked
+        return self.figure > self.target if self.at_most else self.figure < self.target
 
     def __str__(self) -> str:
         return f"{_readable(self.figure)}{self.unit}"
@@ -34,18 +34,18 @@ class Finding:
 
 @dataclass
 class Section:
-    """A table of findings under a heading, with how they were measured."""
+    """A heading, a text on how things were measured, and a table of findings."""
 
     title: str
     how: str
     findings: list[Finding] = field(default_factory=list)
 
     def markdown(self) -> str:
-        """The section as a piece of the page."""
+        """The section as Markdown."""
         return "\n\n".join([f"## {self.title}", self.how, self._table()])
 
     def _table(self) -> str:
-        """One line for each thing measured, one column for each that it is measured beside."""
+        """One line for each thing measured, one column for each thing it is compared with."""
         columns = list(dict.fromkeys(finding.against for finding in self.findings))
         lines = list(dict.fromkeys(finding.what for finding in self.findings))
         cells = {(finding.what, finding.against): str(finding) for finding in self.findings}
@@ -61,9 +61,9 @@ def page(head: str, sections: Iterable[Section]) -> str:
 
 
 def missed(sections: Iterable[Section]) -> list[str]:
-    """What is not as fast, or as small, as was asked."""
+    """One line for each finding that misses its target."""
     return [
-        f"{section.title}: {finding.what}: {finding}, asked {finding.asked:g}{finding.unit}"
+        f"{section.title}: {finding.what}: {finding}, target {finding.target:g}{finding.unit}"
         for section in sections
         for finding in section.findings
         if finding.is_missed
@@ -71,7 +71,7 @@ def missed(sections: Iterable[Section]) -> list[str]:
 
 
 def write(path: Path, text: str) -> None:
-    """Write the page in one piece."""
+    """Write the page to a second file first, so that no reader sees half of it."""
     partial = path.with_suffix(".partial")
     partial.write_text(text)
     partial.replace(path)

@@ -1,4 +1,4 @@
-"""Scoring: batches and single rows, beside the peers and beside the limit of the hardware."""
+"""Scoring speed: batches and single rows, against the peers and the limit of the hardware."""
 
 from collections.abc import Callable
 
@@ -12,38 +12,45 @@ from timing import Timings, repeated, timed
 
 from rankad import RankAD
 from rankad.kernels import FarField, KernelExpansion
+from rankad.options import RankSVM
 from rankad.tuning import rule_n_centers
 
 N_FEATURES, N_TRAINING, N_POINTS = 10, 2_000, 80_000
 N_CENTERS = rule_n_centers(N_FEATURES)
 
-#: Fewer centers, for whom speed counts more.
+#: Fewer centers, for users who need more speed.
 N_FEW_CENTERS = 200
 
 
-def detector(n_centers: int = N_CENTERS, **params: object) -> RankAD:
-    """Our detector with so many centers, trained on as many rows as the peers.
+def detector(n_centers: int = N_CENTERS, dtype: str = "float64", **params: object) -> RankAD:
+    """RankAD with this number of centers, trained on the same number of rows as the peers.
 
-    Those that calibrate it come on top.
+    The rows that calibrate it come on top.
     """
     n_calibration = N_TRAINING // 3
     rows = nominal_rows(N_TRAINING + n_calibration, N_FEATURES)
     fitted = RankAD(
-        n_centers=n_centers, calibration_size=n_calibration, random_state=0, **params
+        n_centers=n_centers,
+        ranker=RankSVM(dtype=dtype),
+        calibration_size=n_calibration,
+        random_state=0,
+        **params,
     ).fit(rows)
     expansion, n_trained = (
         fitted.expansion_,
         fitted.neighbor_search_.n_rows + fitted.n_outlying_,
     )
     if (expansion.n_centers, n_trained) != (n_centers, N_TRAINING):
-        raise RuntimeError(f"{expansion.n_centers} centers of {n_trained} rows.")
-    if expansion.centers.dtype != params.get("dtype", "float64"):
+        raise RuntimeError(
+            f"The detector has {expansion.n_centers} centers and {n_trained} training rows."
+        )
+    if expansion.centers.dtype != dtype:
         raise RuntimeError("The detector fell back to float64.")
     return fitted
 
 
 def batches(repeats: int, n_points: int, n_threads: int) -> Section:
-    """All peers on one large batch."""
+    """Time of each peer on one large batch, against RankAD."""
     points = nominal_rows(n_points, N_FEATURES, seed=1)
     ours = {
         "RankAD": detector(n_jobs=n_threads).score_samples,
@@ -54,26 +61,27 @@ def batches(repeats: int, n_points: int, n_threads: int) -> Section:
     functions = {name: _call(score, points) for name, score in (ours | peers).items()}
     with threadpool_limits(n_threads):
         timings = timed(functions, repeats)
-    threads = {1: "one thread each", 2: "two threads each, of those that can use them"}[n_threads]
+    threads = {1: "one thread each", 2: "two threads each where the method can use them"}[n_threads]
     section = Section(
-        f"Scoring a batch, {threads.split(',')[0]}",
-        f"{n_points:,} points of {N_FEATURES} columns through the public methods, {threads}. "
-        f"RankAD has {N_CENTERS} centers, its default, and OneClassSVM and Nystroem as many; "
-        f"beside it stands one of {N_FEW_CENTERS}. All are trained on "
-        f"{N_TRAINING:,} rows. How many times as long as RankAD they take: medians of {repeats}. "
-        f"RankAD itself scored {_million_per_second(timings, 'RankAD', n_points)} million points "
-        "per second in float64, "
+        f"Scoring a batch, {threads.split(' where')[0]}",
+        f"{n_points:,} rows of {N_FEATURES} columns through the public methods, {threads}. "
+        f"RankAD has {N_CENTERS} centers, its default. OneClassSVM has about {N_CENTERS} support "
+        f"vectors, Nystroem {N_CENTERS} components. The last column is RankAD with "
+        f"{N_FEW_CENTERS} centers. All methods are trained on {N_TRAINING:,} rows. A cell is the "
+        f"time of the method divided by the time of RankAD: the median of {repeats} ratios. "
+        f"RankAD itself scores {_million_per_second(timings, 'RankAD', n_points)} million rows "
+        "per second in float64 and "
         f"{_million_per_second(timings, 'RankAD, float32', n_points)} million in float32.",
     )
     for name in peers:
         for ours_name in ours:
-            asked = _ASKED.get((name, ours_name)) if n_threads == 2 else None
+            target = _TARGETS.get((name, ours_name)) if n_threads == 2 else None
             ratio = timings.ratio(name, ours_name)
-            section.findings.append(Finding(name, ratio, "x", asked, against=ours_name))
+            section.findings.append(Finding(name, ratio, "x", target, against=ours_name))
     return section
 
 
-_ASKED = {
+_TARGETS = {
     ("OneClassSVM", "RankAD"): 30,
     ("OneClassSVM", "RankAD, float32"): 60,
     ("mean k-NN, brute force", "RankAD"): 5,
@@ -90,13 +98,13 @@ def _million_per_second(timings: Timings, name: str, n_points: int) -> str:
 
 
 def single_rows(repeats: int) -> Section:
-    """One row at a time: what a service does."""
+    """Time to score one row, the case of a service."""
     rows = nominal_rows(N_TRAINING, N_FEATURES)
     row = rows[0].copy()
     fitted = detector()
     scorer, svm = fitted.scorer_, one_class_svm(rows, N_CENTERS)
     forest = IsolationForest(n_estimators=100, max_samples=256, random_state=0).fit(rows)
-    # Each function so often in a row that it takes milliseconds.
+    # Each function is repeated until it takes milliseconds.
     with threadpool_limits(1):
         timings = timed(
             {
@@ -120,10 +128,12 @@ def single_rows(repeats: int) -> Section:
     }
     return Section(
         "Scoring one row",
-        "`det.scorer_.score(row)` and `det.scorer_.p_value(row)`, one thread, "
-        f"{N_CENTERS} centers, {N_FEATURES} columns, beside `OneClassSVM.decision_function` "
+        "`scorer.score(row)` and `scorer.p_value(row)`, one thread, "
+        f"{N_CENTERS} centers, {N_FEATURES} columns. The times leave out `scorer = det.scorer_`, "
+        "which is taken once before. Each access to `det.scorer_` makes a new scorer and takes "
+        "about 3 us more. The peers score the same row: `OneClassSVM.decision_function` "
         f"({microseconds['svm']:.0f} us) and `IsolationForest.score_samples` "
-        f"({microseconds['forest']:,.0f} us) of the same row; medians of {repeats}.",
+        f"({microseconds['forest']:,.0f} us). All times are medians of {repeats}.",
         [
             Finding("score", microseconds["score"], " us"),
             Finding("p-value", microseconds["p_value"], " us"),
@@ -142,11 +152,11 @@ def single_rows(repeats: int) -> Section:
 
 
 def share_of_limit(repeats: int, n_points: int) -> Section:
-    """How near the kernel sum comes to what the processor can do at all."""
+    """Speed of the kernel sum as a share of the most that the processor can do."""
     section = Section("", "")
     measured = []
     with threadpool_limits(1):
-        for dtype, asked in (("float64", 50), ("float32", 40)):
+        for dtype, target in (("float64", 50), ("float32", 40)):
             peak = peaks(dtype)
             measured.append(
                 f"{peak['fma'] / 1e9:.1f} G multiply-adds and {peak['exp'] / 1e9:.2f} G "
@@ -166,22 +176,22 @@ def share_of_limit(repeats: int, n_points: int) -> Section:
                 share = n_points / timings.median("one") / limit
                 label = f"{dtype}, {n_centers} centers"
                 section.findings += [
-                    Finding(f"share of the limit, {label}", 100 * share, "%", asked),
+                    Finding(f"share of the limit, {label}", 100 * share, "%", target),
                     Finding(
                         f"second thread's gain, {label}", timings.ratio("one", "two"), "x", 1.8
                     ),
                 ]
     section.title = "The limit"
     section.how = (
-        f"`KernelExpansion` on {n_points:,} points of {N_FEATURES} columns, one core, as a share "
-        "of 1 / (d / FMA + 1 / exp) kernels per second. FMA and exp are the most that this core "
-        f"was seen to do: {'; '.join(measured)}."
+        f"`KernelExpansion` on {n_points:,} points of {N_FEATURES} columns, one core. The limit "
+        "is 1 / (d / FMA + 1 / exp) kernels per second, for d columns. FMA and exp are the "
+        f"highest rates measured on this core: {'; '.join(measured)}."
     )
     return section
 
 
 def random_expansion(n_centers: int, n_features: int, dtype: str = "float64") -> KernelExpansion:
-    """An expansion with kernels neither dead nor flat."""
+    """An expansion whose kernels are neither all 0 nor all 1."""
     rng = np.random.default_rng(0)
     weights = rng.uniform(size=n_centers)
     return KernelExpansion(

@@ -1,4 +1,4 @@
-"""What a newcomer waits for: the import, and the first call."""
+"""Time of the import and of the first call."""
 
 import os
 import statistics
@@ -20,7 +20,7 @@ print(time.perf_counter() - started)
 
 
 def waiting(repeats: int) -> Section:
-    """Import time beyond numpy's, and the first fit with nothing compiled, then from the cache."""
+    """Import time beyond numpy, and the first fit without and with compiled code on disk."""
     beyond = [
         _import_seconds("import numpy, rankad") - _import_seconds("import numpy")
         for _ in range(repeats)
@@ -31,10 +31,11 @@ def waiting(repeats: int) -> Section:
         warm = [_seconds(_FIRST_FIT, {"NUMBA_CACHE_DIR": cache}) for _ in range(repeats)]
     return Section(
         "Waiting",
-        "`import rankad` is lazy; the first use of a detector imports scikit-learn, SciPy and "
-        "numba. What is compiled is kept on disk: the first use of each function waits for the "
-        "compiler. "
-        f"Medians of {repeats}, the compilation once.",
+        "`import rankad` is lazy. The first use of a detector imports scikit-learn, SciPy and "
+        "numba. The first use of each compiled function waits for the compiler. That is not the "
+        "first fit alone: later first uses compile too, such as the `p_value` of one row, float32 "
+        "or cross-validation. The compiled code is kept on disk for later processes. "
+        f"Medians of {repeats}; the compilation is measured once.",
         [
             Finding("`import rankad` beyond numpy", statistics.median(beyond), " s", 0.3, True),
             Finding("`from rankad import RankAD`, all of it", statistics.median(detector), " s"),

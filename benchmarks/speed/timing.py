@@ -1,4 +1,4 @@
-"""Timing things beside one another: interleaved, so that a noisy moment hits all of them."""
+"""Interleaved timing of several functions, so that a noisy moment affects all of them."""
 
 import statistics
 import time
@@ -10,7 +10,7 @@ _WARM_UP_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds of each repeat, by name; the repeats of all names were interleaved."""
+    """Seconds of each repeat, by name. The repeats of all names are interleaved."""
 
     seconds: Mapping[str, list[float]]
 
@@ -19,7 +19,7 @@ class Timings:
         return statistics.median(self.seconds[name])
 
     def ratio(self, slow: str, fast: str) -> float:
-        """How many times longer one takes: the median of the ratios within each repeat."""
+        """Time of ``slow`` divided by that of ``fast``: the median of the ratios of all repeats."""
         pairs = zip(self.seconds[slow], self.seconds[fast], strict=True)
         return statistics.median(a / b for a, b in pairs)
 
@@ -27,8 +27,8 @@ class Timings:
 def timed(functions: Mapping[str, Callable[[], object]], repeats: int) -> Timings:
     """Run all functions in turn, ``repeats`` times.
 
-    Right before each timed run come others of the same: caches are then filled and cores awake, and
-    threads of the function before, that still spin waiting for work, have come to rest.
+    Right before each timed run the same function runs untimed for a moment. Caches are then filled,
+    cores are awake, and the threads of the previous function no longer spin.
     """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeats):
@@ -49,7 +49,7 @@ def _warm_up(function: Callable[[], object]) -> None:
 
 
 def repeated(function: Callable[[], object], times: int) -> Callable[[], None]:
-    """The function so many times in a row: for what takes microseconds."""
+    """A function that calls the given one ``times`` times, for calls of microseconds."""
 
     def run() -> None:
         for _ in range(times):

@@ -63,7 +63,7 @@ def test_missing_data_files_are_told_all_at_once(tmp_path, monkeypatch):
     out = tmp_path / "out"
     outcome = run("reproduce", "fig3", "--out", str(out))
     assert outcome.exit_code == 1
-    assert "2 data sets are missing: banknote, magic. Put each, as <name>.npz" in outcome.stderr
+    assert "2 data sets are missing: banknote, magic. Put each as <name>.npz" in outcome.stderr
     assert "--data or RANKAD_DATA" in outcome.stderr
     assert "The data set 'banknote' could not be downloaded." in outcome.stderr
     assert not out.exists()
@@ -110,7 +110,7 @@ def test_a_full_disk_is_a_message_and_leaves_nothing_half_written(tmp_path):
     assert "[rankad] writing fig1" in outcome.stderr
     message = outcome.stderr.split("Error: ")[1]
     assert message.startswith(f"{out / 'fig1.png'}: File too large: the disk is full; free some")
-    assert "Nothing was measured yet." in message
+    assert "No run is finished yet." in message
     assert not out.exists()
 
 
@@ -121,7 +121,7 @@ def test_a_disk_that_fills_up_leaves_the_records_that_fit(tmp_path):
     outcome = with_limit(5_000, *arguments)
     assert outcome.returncode == 1
     assert "records.json: File too large" in outcome.stderr
-    assert "the same command goes on from there" in outcome.stderr
+    assert "The same command continues from there" in outcome.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["records.json"]
     n_kept = len(read_records(tmp_path / "records.json"))
     assert 0 < n_kept < 10
@@ -135,14 +135,14 @@ def test_a_folder_that_cannot_be_written_is_told_first(where):
     outcome = run("reproduce", "fig2", "--out", where)
     assert outcome.exit_code == 1
     assert outcome.stderr.startswith("Error: /")
-    assert "Nothing was measured yet." in outcome.stderr
+    assert "No run is finished yet." in outcome.stderr
     assert "reading" not in outcome.stderr
 
 
 def test_no_processes_is_a_message(tmp_path):
     outcome = run("reproduce", "fig2", "--jobs", "0", "--out", str(tmp_path / "out"))
     assert outcome.exit_code == 1
-    assert "n_jobs=0 makes no process" in outcome.stderr
+    assert "n_jobs=0 is no process" in outcome.stderr
 
 
 def test_the_names_are_those_of_the_tables_and_figures():
@@ -162,7 +162,7 @@ def test_an_interrupted_run_says_so_and_goes_on_when_called_again(tmp_path, numb
     os.killpg(started.pid, number)  # as a terminal does
     _, told = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert "Interrupted. What was measured is kept in" in told
+    assert "Interrupted. The finished runs are kept in" in told
     assert "Traceback" not in told
     assert [path.name for path in tmp_path.iterdir()] == ["records.json"]
     kept = json.loads(records.read_text())["records"]
@@ -192,5 +192,5 @@ def test_without_typer_the_command_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
     for name in [name for name in sys.modules if name.startswith("rankad.cli.")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(SystemExit, match=r"needs typer: pip install 'rankad\[cli\]'"):
+    with pytest.raises(SystemExit, match=r"needs typer. Install it: pip install 'rankad\[cli\]'"):
         cli.main()

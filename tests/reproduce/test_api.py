@@ -98,8 +98,8 @@ def test_all_is_everything(made, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"targets": ["fig9"]}, "'fig9' is no table or figure; choose from table1, .* or all"),
-        ({"targets": []}, "Nothing was asked for"),
+        ({"targets": ["fig9"]}, "'fig9' is not a table or figure. Choose from table1, .* or all"),
+        ({"targets": []}, "targets is empty"),
         ({"runs": 0}, "runs=0 must be at least 1"),
     ],
 )

@@ -71,7 +71,7 @@ def test_false_alarms_are_drawn_where_they_were_realised(results):
     assert names[0] == "RankAD (default)"
     assert {"RankAD as published", "RankAD, training ranks", "LOF"} < {*names}
     for ax, alpha in zip(axes, (0.01, 0.05, 0.1), strict=True):
-        assert ax.get_title() == f"Asked for: {alpha:g}"
+        assert ax.get_title() == f"alpha = {alpha:g}"
         mean = next(line for line in ax.get_lines() if line.get_label() == "RankAD")
         np.testing.assert_allclose(np.ravel(mean.get_data()), [alpha, 0.0])
 

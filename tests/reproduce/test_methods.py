@@ -98,7 +98,7 @@ def test_the_bayes_detector_is_the_density():
 
 
 def test_the_bayes_detector_needs_the_law(rows):
-    with pytest.raises(ValueError, match="law of the nominal rows is not known"):
+    with pytest.raises(ValueError, match="needs the law of the nominal rows"):
         methods.bayes(Split(rows, rows, rows))
 
 

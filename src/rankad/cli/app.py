@@ -1,4 +1,4 @@
-"""The group of commands, and what they share."""
+"""The group of commands, and their common options."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ app = typer.Typer(
 app.command()(reproduce)
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"rankad {__version__}")
         raise typer.Exit
@@ -26,7 +26,7 @@ def _tell_version(asked: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Anomaly detection with a false-alarm rate you can state in advance."""

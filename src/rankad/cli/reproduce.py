@@ -9,26 +9,27 @@ from rich.markdown import Markdown
 
 from rankad.cli import console
 
-#: What can be asked for; the room that makes it is only imported when it is.
+#: The targets. They are repeated here so that rankad.reproduce is imported only when it is used.
 _NAMES = ("table1", "table2", "fig1", "fig2", "fig3", "all")
 Target = StrEnum("Target", _NAMES)  # type: ignore[misc]
 
 
 def reproduce(
     targets: Annotated[
-        list[Target] | None, typer.Argument(help="Tables and figures; all of them by default.")
+        list[Target] | None, typer.Argument(help="Tables and figures; by default all of them.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Random splits; by default 5, with --quick 1.")
+        int | None,
+        typer.Option(min=1, help="Number of random splits; by default 5, with --quick 1."),
     ] = None,
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="A rehearsal of some minutes: one run, fewer rows to train and test on."
+            "--quick", help="A rehearsal of a few minutes: one run, fewer training and test rows."
         ),
     ] = False,
     jobs: Annotated[
-        int, typer.Option(help="Processes, each with one thread; -1: one for each core.")
+        int, typer.Option(help="Number of processes, each with one thread; -1: one for each core.")
     ] = -1,
     out: Annotated[
         Path | None,
@@ -47,10 +48,10 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Remake the paper's tables and figures, by its protocol: all of them in about an hour.
+    """Make the paper's tables and figures by its protocol. All take half an hour to an hour.
 
-    Every run is kept in records.json as soon as it is made: an interrupted reproduction goes on
-    where it stopped when the same command is given again.
+    Each run is kept in records.json as soon as it ends. An interrupted reproduction continues where
+    it stopped when the same command is given again.
     """
     from rankad import datasets
     from rankad.reproduce import ReproductionError, output_folder
@@ -59,8 +60,8 @@ def reproduce(
     def kept() -> str:
         folder = output_folder(out, quick)
         if not (folder / "records.json").exists():
-            return "Nothing was measured yet."
-        return f"What was measured is kept in {folder}: the same command goes on from there."
+            return "No run is finished yet."
+        return f"The finished runs are kept in {folder}. The same command continues from there."
 
     data_errors = (
         datasets.MissingDatasetError,

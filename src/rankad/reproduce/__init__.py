@@ -1,4 +1,4 @@
-"""The paper's tables and figures, remade by one call or by the command ``rankad reproduce``.
+"""The paper's tables and figures, made by one call or by the command ``rankad reproduce``.
 
 >>> from rankad.reproduce import TARGETS, reproduce
 >>> TARGETS

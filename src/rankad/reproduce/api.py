@@ -1,4 +1,4 @@
-"""From the names of tables and figures to files: what to run, and what to make of it."""
+"""The call `reproduce`: it makes the runs of tables and figures, and writes their files."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from rankad.reproduce.runner import run
 from rankad.reproduce.summary import summary
 from rankad.reproduce.tables import roc_table, table_1, table_2
 
-#: Runs of the paper, and of a quick reproduction.
+#: Number of runs in the paper, and in a quick reproduction.
 N_RUNS, N_QUICK_RUNS = 5, 1
 
 RECORDS_NAME: Final = "records.json"
 
-#: Files by name, as they are made.
+#: Names and contents of files.
 Files = Iterator[tuple[str, bytes]]
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What was reproduced: all records, and the files that were written."""
+    """All records of a reproduction, and the files that it wrote."""
 
     records: list[Record]
     files: list[Path]
@@ -53,7 +53,7 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class _Request:
-    """What the files of a target are made from."""
+    """The input from which the files of a target are made."""
 
     records: list[Record]
     folder: str | None
@@ -107,7 +107,7 @@ def _image_files(name: str, images: dict[str, bytes]) -> Files:
 
 @dataclass(frozen=True)
 class _Target:
-    """A table or figure: the experiment it is made of, if any, and how."""
+    """A table or figure: its experiment, if any, its files and its sets."""
 
     experiment: PaperExperiment | None
     files: Callable[[_Request], Files]
@@ -122,7 +122,7 @@ _TARGETS: Final = {
     "fig3": _Target(FIG_3, _fig_3_files, tuple(FIG_3.sizes)),
 }
 
-#: What can be reproduced; "all" is all of them.
+#: Names of the tables and figures; "all" is all of them.
 TARGETS: Final = tuple(_TARGETS)
 
 
@@ -136,24 +136,24 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     verbose: bool | int = False,
 ) -> Reproduction:
-    """Remake tables and figures of the paper, by its protocol.
+    """Make tables and figures of the paper, by its protocol.
 
-    Every run of a method on a set is kept in ``records.json`` in the output folder as soon as it is
-    made, so that an interrupted reproduction goes on where it stopped when called again. All files
-    are written whole or not at all.
+    Each run of a method on a set is kept in ``records.json`` in the output folder as soon as it
+    ends. So an interrupted reproduction continues where it stopped when it is called again. Each
+    file is written completely or not at all.
 
     Parameters
     ----------
     targets : sequence of str, default=("all",)
         Some of `TARGETS`, or "all".
     runs : int, optional
-        Random splits; by default the paper's 5, or 1 of a quick reproduction.
+        Number of random splits; by default the paper's 5, or 1 if ``quick``.
     quick : bool, default=False
-        Train on at most 1,000 rows, and test on at most 5,000 nominal rows and 5,000 anomalies of
-        each set, by the same methods. Quick records do not mix with others: they want an output
-        folder of their own.
+        Train on at most 1,000 rows of each set, and test on at most 5,000 nominal rows and 5,000
+        anomalies. The methods are the same. Quick records do not mix with others, so they need an
+        output folder of their own.
     n_jobs : int, default=-1
-        Processes, each with one thread; -1 takes one for each core.
+        Number of processes, each with one thread; -1 is one for each core.
     out : path, optional
         Folder for records, tables (Markdown) and figures (PNG and SVG); by default
         ``reproduction``, or ``reproduction-quick``.
@@ -166,30 +166,32 @@ def reproduce(
     Returns
     -------
     Reproduction
-        Records of the targets asked for, and the files written.
+        Records of the targets, and the files written.
 
     Raises
     ------
     ReproductionError
-        Where a target is unknown, matplotlib is missing, a method fails, or the folder holds
-        records that do not mix with these.
+        If a target is unknown, matplotlib is missing, a method fails, or the folder holds records
+        that do not mix with the new ones.
     MissingDatasetError, CorruptDatasetError, DownloadError
-        If a data set is missing, before any run is made.
+        If a data set is missing. This is checked before the first run.
     OSError
-        Where a file cannot be written; what was written before stands.
+        If a file cannot be written. Files written before it stay.
     """
     names = _names(targets)
     if runs is not None and runs < 1:
-        raise ReproductionError(f"runs={runs} must be at least 1.")
+        raise ReproductionError(f"runs={runs} must be at least 1. Leave it out for the default.")
     if n_jobs == 0:
-        raise ReproductionError("n_jobs=0 makes no process; -1 makes one for each core.")
+        raise ReproductionError(
+            "n_jobs=0 is no process. Give the number of processes, or -1 for one for each core."
+        )
     _require_matplotlib(names)
     n_runs = (N_QUICK_RUNS if quick else N_RUNS) if runs is None else runs
     folder = None if data is None else os.fspath(data)
     path = output_folder(out, quick)
     with progress_shown(verbose), _alone_in(path):
         if "table2" in names and ECOD not in TABLE_2.methods:
-            logger.warning("PyOD is not installed: Table 2 will be without %s", ECOD)
+            logger.warning("PyOD is not installed, so Table 2 leaves out %s", ECOD)
         records = _records(names, n_runs, quick, folder, path, n_jobs)
         request = _Request(records, folder, _command(names, n_runs, quick))
         files = [file for name in names for file in _written(name, request, path)]
@@ -197,7 +199,7 @@ def reproduce(
 
 
 def output_folder(out: str | os.PathLike[str] | None, quick: bool) -> Path:
-    """Where records, tables and figures go."""
+    """The folder for records, tables and figures."""
     return Path(out or ("reproduction-quick" if quick else "reproduction"))
 
 
@@ -209,14 +211,14 @@ def _records(
     folder: Path,
     n_jobs: int | None,
 ) -> list[Record]:
-    """Records of all runs that the targets need: those that are there, and those still missing."""
+    """Records of all runs that the targets need; missing runs are made."""
     experiments = [e for name in names if (e := _TARGETS[name].experiment) is not None]
     if not experiments:
         _require_data(names, data)
         return []
     file = RecordFile.open(folder / RECORDS_NAME, "quick" if quick else "full")
     if len(file):
-        logger.info("going on from %d records in %s", len(file), folder)
+        logger.info("continuing from %d records in %s", len(file), folder)
     _require_data(names, data)
     runs = list(tasks([experiment.on(data, quick) for experiment in experiments], n_runs))
     return run(runs, file, n_jobs)
@@ -224,7 +226,7 @@ def _records(
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Work in a folder in which nobody else does, and in which files can be written."""
+    """Make sure that no other reproduction uses the folder, and that files can be written there."""
     existed = folder.exists()
     try:
         with sole_writer(folder / RECORDS_NAME, wait=False):
@@ -238,7 +240,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
                     folder.rmdir()
     except BlockingIOError:
         raise ReproductionError(
-            f"Another reproduction is at work in {folder}: wait for it, or give another folder."
+            f"Another reproduction is at work in {folder}. Wait until it ends, or give another "
+            "folder."
         ) from None
 
 
@@ -246,20 +249,21 @@ def _names(targets: Sequence[str]) -> list[str]:
     asked = [targets] if isinstance(targets, str) else list(targets)
     unknown = [name for name in asked if name not in (*TARGETS, "all")]
     if unknown or not asked:
-        which = f"{unknown[0]!r} is no table or figure" if unknown else "Nothing was asked for"
-        raise ReproductionError(f"{which}; choose from {', '.join(TARGETS)} or all.")
+        which = f"{unknown[0]!r} is not a table or figure" if unknown else "targets is empty"
+        raise ReproductionError(f"{which}. Choose from {', '.join(TARGETS)} or all.")
     return [name for name in TARGETS if name in asked or "all" in asked]
 
 
 def _require_matplotlib(names: Sequence[str]) -> None:
     if names != ["table1"] and find_spec("matplotlib") is None:
         raise ReproductionError(
-            "The figures need matplotlib, which is not installed: pip install 'rankad[plot]'."
+            "The figures need matplotlib, and it is not installed. Install it: "
+            "pip install 'rankad[plot]'"
         )
 
 
 def _require_data(names: Sequence[str], folder: str | None) -> None:
-    """Load all sets, or say which are missing, before hours of work."""
+    """Load all sets before the first run, or name the missing ones."""
     faults, missing = [], []
     for name in dict.fromkeys(name for target in names for name in _TARGETS[target].sets):
         logger.info("reading %s", name)
@@ -273,15 +277,15 @@ def _require_data(names: Sequence[str], folder: str | None) -> None:
     if faults:
         where = "RANKAD_DATA" if folder is None else f"the data folder {folder}"
         raise MissingDatasetError(
-            f"{len(faults)} data sets are missing: {', '.join(missing)}. Put each, as <name>.npz "
-            "(arrays X float64 and y int8, 1 = anomaly), into one folder or a folder in it, and "
-            f"name that by --data or RANKAD_DATA; looked in {where} and the cache folder. Of the "
-            f"first: {faults[0]}"
+            f"{len(faults)} data sets are missing: {', '.join(missing)}. Put each as <name>.npz "
+            "(arrays X float64 and y int8, 1 = anomaly) into one folder or a folder in it. Name "
+            f"that folder by --data or RANKAD_DATA. Searched: {where} and the cache folder. Error "
+            f"of the first set: {faults[0]}"
         )
 
 
 def _command(names: Sequence[str], n_runs: int, quick: bool) -> str:
-    """What the user of the command line would have typed."""
+    """The command line of the same reproduction."""
     which = "all" if names == list(TARGETS) else " ".join(names)
     is_default = n_runs == (N_QUICK_RUNS if quick else N_RUNS)
     runs = "" if is_default else f" --runs {n_runs}"
@@ -290,7 +294,7 @@ def _command(names: Sequence[str], n_runs: int, quick: bool) -> str:
 
 def _written(name: str, request: _Request, folder: Path) -> Iterator[Path]:
     logger.info("writing %s", name)
-    # What is fitted to be drawn is small: threads of BLAS would only wait for one another.
+    # The fits for the figures are small. More BLAS threads would only wait for one another.
     with quiet(), one_thread_each():
         files = list(_TARGETS[name].files(request))
     for file_name, content in files:

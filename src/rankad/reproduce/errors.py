@@ -1,9 +1,9 @@
-"""What can go wrong with a reproduction: each error says what to do."""
+"""Errors of a reproduction. Each message says what to do."""
 
 
 class ReproductionError(Exception):
-    """The reproduction cannot go on."""
+    """The reproduction cannot continue."""
 
 
 class RecordsError(ReproductionError):
-    """The records in the output folder cannot be gone on with."""
+    """The records in the output folder cannot be used."""

@@ -1,4 +1,4 @@
-"""An experiment: which methods run on which sets, and how each run is measured."""
+"""Experiments: the methods, the sets, and how each run is measured."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rankad.reproduce.records import Key, Record
 
 @dataclass(frozen=True)
 class Task:
-    """A run to be made."""
+    """A run that is still to make."""
 
     key: Key
     measure: Callable[[Key], Record]
@@ -23,14 +23,14 @@ class Experiment:
     ----------
     name : str
     sets : callable
-        Gives the names of the sets.
+        Returns the names of the sets.
     methods : callable
-        Gives the names of the methods that run on a set.
+        Returns the names of the methods for a set.
     measure : callable
-        Makes a run. Other processes import it by its name, or get it whole.
+        Makes a run, also in another process.
     columns : sequence of {"raw", "standard"}
     n_runs : int
-        Runs of each method on each set, if nothing else is asked for.
+        Default number of runs of each method on each set.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Experiment:
     n_runs: int = 5
 
     def tasks(self, seed: int) -> Iterator[Task]:
-        """One run of each method on each set, all methods of a set one after the other."""
+        """One run of each method on each set; all methods of a set come one after the other."""
         for name in self.sets():
             for columns in self.columns:
                 for method in self.methods(name):
@@ -49,9 +49,9 @@ class Experiment:
 
 
 def tasks(experiments: Iterable[Experiment], n_runs: int | None = None) -> Iterator[Task]:
-    """All runs of the experiments: the first of each, then the second, and so on.
+    """All runs of the experiments: the first run of each, then the second run of each.
 
-    So a stopped reproduction has whole runs, and how long the rest will take is soon known.
+    So a stopped reproduction has complete runs, and the remaining time is known early.
     """
     some = list(experiments)
     for seed in range(n_runs or max((one.n_runs for one in some), default=0)):

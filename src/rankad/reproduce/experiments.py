@@ -30,13 +30,13 @@ from rankad.reproduce.protocol import (
 )
 from rankad.reproduce.records import Key, Record
 
-#: The rows are scored so often, and the median time taken.
+#: Number of times that the test rows are scored; the record has the median time.
 _N_REPETITIONS = 5
 
 
 @dataclass(frozen=True)
 class PaperExperiment:
-    """A comparison of methods on some sets; of those that are `drawn` ROC curves are kept."""
+    """A comparison of methods on some sets. ROC curves are kept for the methods in ``drawn``."""
 
     name: str
     sizes: Mapping[str, Sizes]
@@ -45,7 +45,7 @@ class PaperExperiment:
     drawn: Sequence[str] = ()
 
     def on(self, folder: str | None, quick: bool) -> Experiment:
-        """The experiment on the sets of a folder; a quick one has fewer rows."""
+        """The experiment on the sets of a folder; fewer rows if ``quick``."""
         sizes = {name: of.quick() if quick else of for name, of in self.sizes.items()}
         measure = partial(on_set, sizes=sizes, folder=folder, drawn=self.drawn)
         return Experiment(self.name, lambda: sizes, lambda _: self.methods, measure, self.columns)

@@ -1,4 +1,4 @@
-"""False alarms beside the counts that an exact detector has: the beta-binomial law."""
+"""Limits for the number of false alarms of an exact detector, by the beta-binomial law."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from scipy.stats import betabinom, randint
 from rankad.calibration.reference import order_of
 from rankad.reproduce.records import ALPHAS, FALSE_ALARMS, Record
 
-#: Chance that an exact detector is found wanting, over all sets, levels and runs.
+#: Probability that an exact detector leaves its limits, over all sets, alphas and runs.
 FAILURE_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """False alarms of a run at one level, and the counts that an exact detector keeps within."""
+    """False alarms of a run at one alpha, and the limits of an exact detector."""
 
     alpha: float
     n_alarms: int
@@ -29,30 +29,31 @@ class Verdict:
 
     @property
     def is_within(self) -> bool:
-        """Whether the count is one that an exact detector has."""
+        """Whether the number of alarms is within the limits."""
         return self.least <= self.n_alarms <= self.most
 
 
 def alarm_limits(alpha: float, n_reference: int, n_nominal: int, tail: float) -> tuple[int, int]:
-    """Counts of false alarms that an exact detector is below or above with this probability each.
+    """Limits: an exact detector has fewer, or more, alarms with probability ``tail`` at most.
 
-    With n reference scores and ``j = floor(alpha (n + 1))`` the number of alarms among N nominal
+    With n reference scores and ``j = floor(alpha (n + 1))``, the number of alarms among N nominal
     rows is beta-binomial (N, j, n + 1 - j).
 
     >>> alarm_limits(0.1, n_reference=99, n_nominal=1_000, tail=0.01)
     (40, 184)
     """
     j = order_of(alpha, n_reference)
-    # Where the reference cannot resolve the level, nothing may alarm.
+    # Where alpha is too small for the reference, no row can alarm.
     law = betabinom(n_nominal, j, n_reference + 1 - j) if j > 0 else randint(0, 1)
     least, most = law.ppf([tail, 1.0 - tail])
     return int(least), int(most)
 
 
 def verdicts(runs: Sequence[Record], n_tests: int) -> list[Verdict]:
-    """Compare the false alarms of held-out references with their limits.
+    """Compare the false alarms of runs with their limits, for each of ``ALPHAS``.
 
-    The limits are two-sided, and Bonferroni's for so many tests.
+    The limits are two-sided, with a Bonferroni correction for ``n_tests`` tests. The references
+    must be held-out scores.
     """
     tail = FAILURE_PROBABILITY / n_tests / 2
     found = []

@@ -1,7 +1,7 @@
-"""How each kind of detector is fitted to rows, by one call.
+"""Fits of each kind of detector, by one call.
 
-A fit is given rows in the units of the source, and scales them itself where z-scores are asked for:
-RankAD and BP-KNNG by the rows that they do not hold out, the others by all.
+A fit gets rows in the units of the source. It z-scores them itself if asked to. RankAD and BP-KNNG
+z-score by the rows that they do not hold out, the other detectors by all rows.
 """
 
 from collections.abc import Callable
@@ -32,12 +32,12 @@ class Fitted:
     score : callable
         Rows to scores, higher = more nominal.
     reference : ReferenceScores
-        Scores whose quantiles are its thresholds: of held-out rows where it calibrates, else, as
-        its users do, of the training rows.
+        Scores whose quantiles are the thresholds: those of held-out rows if the detector
+        calibrates, else those of the training rows.
     n_centers : int, optional
         Support vectors, centers, or rows among which neighbors are sought.
     setting : dict
-        What was chosen by the data.
+        Parameters chosen from the data, such as C and sigma.
     """
 
     score: Score
@@ -46,13 +46,13 @@ class Fitted:
     setting: dict[str, float] = field(default_factory=dict)
 
 
-#: Fits to rows, z-scored or as they are, with a seed.
+#: Arguments: the rows, whether to z-score them, the seed.
 Fit = Callable[[FloatArray, bool, int], Fitted]
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: what it is called, how it is set, how it is fitted, its column in the paper."""
+    """A method: its name, its setting in words, its fit, and its column in the paper."""
 
     name: str
     setting: str
@@ -65,7 +65,7 @@ def _scaler(standard: bool) -> str | None:
 
 
 def by_rankad(make: Callable[..., RankAD]) -> Fit:
-    """RankAD, with whatever `make` gives it besides the scaler and the seed."""
+    """A fit of the RankAD that ``make`` returns for a scaler and a seed."""
 
     def fit(rows: FloatArray, standard: bool, seed: int) -> Fitted:
         detector = make(scaler=_scaler(standard), random_state=seed).fit(rows)
@@ -84,7 +84,7 @@ def _fitted_rankad(detector: RankAD, score: Score, reference: ReferenceScores) -
 
 
 def without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
-    """The default detector, less its far field: the same fit, the same rows calibrate."""
+    """The default detector without its far field; the same rows train and calibrate."""
     detector = RankAD(scaler=_scaler(standard), random_state=seed).fit(rows)
     expansion = replace(detector.expansion_, far_field=None)
 
@@ -96,7 +96,7 @@ def without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
 
 
 def by_neighbors(make: Callable[..., KLPE]) -> Fit:
-    """A detector of neighbor distances, as `make` sets it."""
+    """A fit of the neighbor detector that ``make`` returns for a scaler and a seed."""
 
     def fit(rows: FloatArray, standard: bool, seed: int) -> Fitted:
         detector = make(scaler=_scaler(standard), random_state=seed).fit(rows)
@@ -106,13 +106,13 @@ def by_neighbors(make: Callable[..., KLPE]) -> Fit:
 
 
 def by_mass(rows: FloatArray, standard: bool, seed: int) -> Fitted:
-    """MassAD, whose training rows calibrate; scaling would change nothing."""
+    """MassAD with training ranks; scaling changes nothing for it."""
     detector = MassAD(calibration="train", random_state=seed).fit(rows)
     return Fitted(detector.score_samples, detector.reference_)
 
 
 def scaled_first(fit: Callable[[FloatArray, int], Fitted]) -> Fit:
-    """A fit to rows that are z-scored by all of them, where that is asked for."""
+    """A fit that z-scores by all rows first, if asked to."""
 
     def fit_scaled(rows: FloatArray, standard: bool, seed: int) -> Fitted:
         if not standard:
@@ -135,13 +135,13 @@ def by_forest(rows: FloatArray, seed: int) -> Fitted:
 def by_local_outlier_factor(rows: FloatArray, seed: int) -> Fitted:
     """scikit-learn's LOF."""
     detector = LocalOutlierFactor(novelty=True).fit(rows)
-    # A row it was trained on has the score it was given among the others.
+    # A training row has the score that it got among the other training rows.
     reference = TrainingScores.from_scores(detector.negative_outlier_factor_)
     return Fitted(detector.score_samples, reference, len(rows))
 
 
 def by_one_class_svm(nu: float) -> Fit:
-    """scikit-learn's one-class SVM, with a kernel as wide as the rows are apart."""
+    """A fit of scikit-learn's one-class SVM; the distances of the rows set the kernel width."""
 
     @scaled_first
     def fit(rows: FloatArray, seed: int) -> Fitted:
@@ -158,7 +158,8 @@ def by_one_class_svm(nu: float) -> Fit:
 def _gamma_of_quantiles(points: FloatArray, rng: np.random.Generator) -> float:
     """Factor of the squared distance in the kernel, after Caputo et al. (2002).
 
-    The mean of the inverses of the .1 and .9 quantiles of the squared distances of random pairs.
+    It is the mean of the inverses of two quantiles, .1 and .9, of the squared distances of random
+    pairs.
     """
     first, second = rng.integers(0, len(points), size=(2, len(points) // 2))
     squared = ((points[first] - points[second]) ** 2).sum(axis=1)
@@ -177,9 +178,9 @@ def by_ecod(rows: FloatArray, standard: bool, seed: int) -> Fitted:
 
 
 def by_density(law: Law) -> Fit:
-    """The true density of the nominal rows."""
+    """A fit that scores by the true density of the nominal rows."""
 
     def score(points: FloatArray) -> FloatArray:
-        return np.nan_to_num(law.log_density(points), neginf=-1e300)  # an AUC wants finite scores
+        return np.nan_to_num(law.log_density(points), neginf=-1e300)  # an AUC needs finite scores
 
     return lambda rows, standard, seed: Fitted(score, TrainingScores.from_scores(score(rows)))

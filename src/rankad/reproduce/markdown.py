@@ -18,12 +18,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     Raises
     ------
     ValueError
-        Where a row has more or fewer cells than the head.
+        If a row has more or fewer cells than the head.
     """
     lines = [_line(heads), "|" + "---|" * len(heads)]
     for cells in rows:
         if len(cells) != len(heads):
-            raise ValueError(f"The row {list(cells)} has not one cell for each of {list(heads)}.")
+            raise ValueError(f"The row {list(cells)} needs one cell for each of {list(heads)}.")
         lines.append(_line(cells))
     return "\n".join(lines)
 
@@ -33,7 +33,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def mean_and_deviation(values: FloatArray) -> str:
-    """Mean ± standard deviation; of one run there is none.
+    """Mean ± standard deviation; only the mean for one run.
 
     >>> import numpy as np
     >>> mean_and_deviation(np.array([0.8, 0.9])), mean_and_deviation(np.array([0.8]))
@@ -44,7 +44,7 @@ def mean_and_deviation(values: FloatArray) -> str:
 
 
 def format_rates(rates: FloatArray) -> str:
-    """False-alarm rates at all levels.
+    """False-alarm rates with three decimals.
 
     >>> import numpy as np
     >>> format_rates(np.array([0.01, 0.05, 0.1]))
@@ -54,12 +54,12 @@ def format_rates(rates: FloatArray) -> str:
 
 
 def format_levels() -> str:
-    """The levels themselves."""
+    """The alphas at which false alarms are counted."""
     return " / ".join(f"{alpha:g}" for alpha in ALPHAS)
 
 
 def two_digits(value: float) -> str:
-    """A positive number with two significant digits or more, never as a power of ten.
+    """A positive number with at least two significant digits, without an exponent.
 
     >>> two_digits(0.0012345), two_digits(1.26), two_digits(421.3)
     ('0.0012', '1.3', '421')
@@ -69,7 +69,7 @@ def two_digits(value: float) -> str:
 
 
 def format_runs(n_runs: int) -> str:
-    """A number of runs.
+    """A number of runs in words.
 
     >>> format_runs(1), format_runs(5)
     ('1 run', '5 runs')

@@ -1,6 +1,6 @@
-"""What is measured of a run: a method fitted to the rows that train, and tested.
+"""Measures of a run: a method is fitted to the training rows and scores the test rows.
 
-Each function of a `Run` gives measures by name; `Run.record` makes the record of them.
+Each function of a `Run` returns measures by name. `Run.record` makes a record of them.
 """
 
 import time
@@ -22,13 +22,13 @@ from rankad.reproduce.records import ALPHAS, Key, Record, rate_name
 #: False-alarm rates at which ROC curves are kept.
 ROC_RATES = np.linspace(0.0, 1.0, 201)
 
-#: Scoring is repeated no longer than this to be timed.
+#: Scoring is not repeated after this many seconds in total.
 _MAX_TIMED_SECONDS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A method fitted to the rows that train, and its scores of the rows that test."""
+    """A method fitted to the training rows, and its scores of the test rows."""
 
     key: Key
     split: Split
@@ -39,11 +39,11 @@ class Run:
 
     @property
     def nominal_scores(self) -> FloatArray:
-        """Scores of the nominal rows that test."""
+        """Scores of the nominal test rows."""
         return self.scores[: len(self.split.nominal)]
 
     def record(self, measures: dict[str, float], roc: list[float] | None = None) -> Record:
-        """The measures as they are kept, with the sizes of what they are of."""
+        """A record of these measures, with the sizes of the run."""
         sizes: dict[str, float] = {
             "n_nominal": len(self.split.nominal),
             "n_anomalies": len(self.split.anomalies),
@@ -64,7 +64,7 @@ class Run:
 
 
 def run_of(key: Key, method: Method, split: Split, n_repetitions: int = 1) -> Run:
-    """Fit a method, and score the rows that test; the seconds are the processor's."""
+    """Fit a method and score the test rows; seconds are processor time."""
     started = time.process_time()
     fitted = method.fit(split.train, key.columns == STANDARD, key.seed)
     fit_seconds = time.process_time() - started
@@ -73,7 +73,7 @@ def run_of(key: Key, method: Method, split: Split, n_repetitions: int = 1) -> Ru
 
 
 def timed_scores(score: Score, rows: FloatArray, n_repetitions: int) -> tuple[FloatArray, float]:
-    """Scores of the rows, and the seconds that takes: the median of the repetitions."""
+    """Scores of the rows, and the seconds for that, median of the repetitions."""
     times: list[float] = []
     while len(times) < n_repetitions and sum(times) < _MAX_TIMED_SECONDS:
         started = time.process_time()
@@ -83,7 +83,7 @@ def timed_scores(score: Score, rows: FloatArray, n_repetitions: int) -> tuple[Fl
 
 
 def warm_up(method: Method) -> None:
-    """Compile, and load what is loaded at the first use: that is not what is timed."""
+    """Fit and score once without timing, so that compiling and loading are not timed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _warm_up_ranker()
@@ -98,30 +98,30 @@ def _warm_up(method: Method) -> None:
 
 @cache
 def _warm_up_ranker() -> None:
-    """Rows enough for k-means and the few-centers solver, columns for both neighbor searches."""
+    """Use enough rows for k-means and its solver, and columns for both neighbor searches."""
     for n_columns in (3, 20):
         rows = np.random.default_rng(0).normal(size=(1_200, n_columns))
         METHODS[DEFAULT].fit(rows, True, 0).score(rows[:10])
 
 
 def ranking(run: Run) -> dict[str, float]:
-    """How well the scores tell anomalies from nominal rows, whatever the threshold."""
+    """AUC and average precision, which need no threshold."""
     return {
         "auc": auc(run.split.is_anomaly, run.scores),
         "average_precision": average_precision(run.split.is_anomaly, run.scores),
     }
 
 
-def false_alarms(run: Run, levels: Iterable[float] = ALPHAS) -> dict[str, float]:
-    """Share of the nominal rows that alarm at each level."""
+def false_alarms(run: Run, alphas: Iterable[float] = ALPHAS) -> dict[str, float]:
+    """Share of the nominal test rows that alarm, for each alpha."""
     return {
         rate_name(alpha): float((run.nominal_scores < run.fitted.reference.threshold(alpha)).mean())
-        for alpha in levels
+        for alpha in alphas
     }
 
 
 def full_power_rate(is_anomaly: BoolArray, scores: FloatArray) -> float:
-    """The least false-alarm rate at which every anomaly is caught.
+    """The smallest false-alarm rate at which every anomaly is caught.
 
     >>> full_power_rate(np.array([False] * 4 + [True]), np.array([0.4, 0.3, 0.2, 0.1, 0.2]))
     0.5
@@ -130,13 +130,13 @@ def full_power_rate(is_anomaly: BoolArray, scores: FloatArray) -> float:
 
 
 def roc(is_anomaly: BoolArray, scores: FloatArray) -> list[float]:
-    """Power at each of `ROC_RATES`, between the thresholds by drawing lots."""
+    """Power at each of `ROC_RATES`, linear between the thresholds."""
     rates, power, _ = roc_curve(is_anomaly, -scores)
     return [float(value) for value in np.interp(ROC_RATES, rates, power).round(4)]
 
 
 def _rounded(measures: dict[str, float]) -> dict[str, float]:
-    """Six digits of each, which are more than a run repeats: records stay short.
+    """The measures with six digits. Two runs differ in fewer digits, and records stay short.
 
     >>> _rounded({"auc": 0.123456789, "n_rows": 12345678.9})
     {'auc': 0.123457, 'n_rows': 12345700.0}

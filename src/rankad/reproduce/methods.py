@@ -1,6 +1,6 @@
 """The methods that are compared.
 
-All are given the same rows; `rankad.reproduce.fitting` says who scales them by which.
+All get the same rows. `rankad.reproduce.fitting` says how each of them scales its columns.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,17 +35,17 @@ ANCHORED, NO_ANCHOR, NO_FAR_FIELD = (
 TRAINING_RANKS = "RankAD, training ranks"
 KNN, LOF, ECOD, HALVED = "mean k-NN, k = 5", "LOF", "ECOD", "aK-LPE, halved"
 
-#: Of the sweep; the first is libsvm's default, and the column of the tables.
+#: Values of nu. The first is the default of libsvm, and the column "OC-SVM" of the tables.
 NUS: Final = (0.5, 0.2, 0.1, 0.05, 0.03, 0.01)
 SWEEP: Final = tuple(OC_SVM if nu == NUS[0] else f"{OC_SVM}, nu = {nu:g}" for nu in NUS)
 
 #: Methods of the paper's Table 2.
 OF_PAPER: Final = (DEFAULT, PUBLISHED, OC_SVM, BP_KNNG, AK_LPE, IFOREST, MASSAD)
 
-#: Today's strongest neighbors, and another reading of aK-LPE.
+#: Strong methods of today, and another reading of aK-LPE.
 OF_TODAY: Final = (KNN, LOF, ECOD, HALVED)
 
-#: RankAD without one of its remedies, and with all rows both to train and to calibrate.
+#: RankAD without one of its remedies, and RankAD with all rows to train and to calibrate.
 REMEDIES: Final = (NO_ANCHOR, NO_FAR_FIELD, TRAINING_RANKS, ALL_ROWS)
 
 _WIDTH = "kernel width by quantiles of the squared distances (Caputo et al., 2002)"
@@ -75,7 +75,7 @@ _METHODS = (
     ),
     Method(
         BP_KNNG,
-        "k = 10, the distances to all ten summed; half of the rows calibrate",
+        "k = 10, sum of the ten distances; half of the rows calibrate",
         by_neighbors(BPKNNG),
         paper.BP_KNNG,
     ),
@@ -95,7 +95,7 @@ _METHODS = (
     ),
     Method(
         MASSAD,
-        "100 columns of 256 rows, level 1, ties counted; training ranks; scale changes nothing",
+        "100 columns of 256 rows, level 1, ties counted; training ranks; scaling changes nothing",
         by_mass,
         paper.MASSAD,
     ),
@@ -120,17 +120,18 @@ _METHODS = (
     ),
     Method(
         ANCHORED,
-        "`RankAD.as_published(anchor=1)`: the anchor, and the far field it brings",
-        by_rankad(lambda **given: RankAD.as_published(anchor=1.0, **given)),
+        "`RankAD.as_published(anchor=(1, 1))`: with the anchor and its far field",
+        # The margin is the step between two levels, as in the paper's loss; the default is 8.
+        by_rankad(lambda **given: RankAD.as_published(anchor=(1.0, 1.0), **given)),
     ),
     Method(
         NO_ANCHOR,
-        "`RankAD(anchor=0)`, which has no far field either",
+        "`RankAD(anchor=0)`: no anchor and no far field",
         by_rankad(lambda **given: RankAD(anchor=0.0, **given)),
     ),
     Method(
         NO_FAR_FIELD,
-        "`RankAD()` by its kernel sum alone",
+        "`RankAD()` with its kernel sum alone",
         without_far_field,
     ),
     Method(
@@ -147,7 +148,7 @@ _METHODS = (
         (
             Method(
                 ECOD,
-                "PyOD; ranks a row among the training rows and its batch, here all test rows",
+                "PyOD; ranks a row among the training rows and its batch (here all test rows)",
                 by_ecod,
             ),
         )
@@ -158,20 +159,22 @@ _METHODS = (
 
 
 def by_name(methods: Iterable[Method]) -> dict[str, Method]:
-    """Methods as they are looked up."""
+    """Methods in a dict, by name."""
     return {method.name: method for method in methods}
 
 
-#: Every method that can be fitted here, by name: ECOD only where PyOD is installed.
+#: Every method by name; ECOD only where PyOD is installed.
 METHODS: Final[dict[str, Method]] = by_name(_METHODS)
 
 
 def bayes(split: Split) -> Method:
-    """The detector that knows the nominal density: with uniform anomalies none is better."""
+    """The detector that scores by the true density; with uniform anomalies it is the best."""
     if split.law is None:
-        raise ValueError("The law of the nominal rows is not known.")
+        raise ValueError(
+            "The Bayes detector needs the law of the nominal rows, and this split has none."
+        )
     return Method(BAYES, "the true nominal density", by_density(split.law))
 
 
-#: Methods that know what none can know, made for the rows they are tested on.
+#: Methods that use the law of the test rows, which a detector cannot know.
 ORACLES: Final[dict[str, Callable[[Split], Method]]] = {BAYES: bayes}

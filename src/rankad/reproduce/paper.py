@@ -1,4 +1,4 @@
-"""The paper's own figures: Tables 1 and 2, and what its text says of Fig. 3."""
+"""The paper's own numbers: Tables 1 and 2, and those of the text on Fig. 3."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -72,17 +72,17 @@ def _by_set_and_method(rows: tuple[tuple[float, ...], ...]) -> dict[tuple[str, s
     }
 
 
-#: Table 2, by set and method.
+#: Table 2 by set and method.
 AUC: Final = _by_set_and_method(_AUC)
 TEST_SECONDS: Final = _by_set_and_method(_TEST_SECONDS)
 
 
 @dataclass(frozen=True)
 class TestCost:
-    """What the text says of Fig. 3.
+    """Numbers of the paper's text on Fig. 3.
 
-    Seconds for all test points, support vectors of the ranker, and the false-alarm rate at which
-    every anomaly is caught.
+    They are the seconds for all test points, the number of support vectors of the ranker, and the
+    false-alarm rate at which every anomaly is caught.
     """
 
     __test__ = False

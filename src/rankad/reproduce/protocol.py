@@ -1,4 +1,4 @@
-"""The paper's protocol: which rows train and which test, in each experiment."""
+"""The paper's protocol: the training rows and the test rows of each experiment."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -12,26 +12,26 @@ from rankad._typing import BoolArray, FloatArray
 from rankad.datasets import Dataset, Law
 from rankad.reproduce import paper
 
-#: Columns as the source has them, as the paper did; or z-scored by each method's training rows.
+#: Columns as in the source, like the paper; or z-scored by the training rows of each method.
 RAW, STANDARD = COLUMNS = ("raw", "standard")
 
-#: Most rows that a quick run trains on, and most nominal rows and anomalies that it tests on.
+#: Most training rows of a quick run, and most nominal rows and most anomalies that test.
 _QUICK_TRAINING_ROWS, _QUICK_TEST_ROWS = 1_000, 5_000
 
-#: The seed of Mulcross: one set, as if it had been downloaded.
+#: The seed of Mulcross. All runs have the same set, as if it had been downloaded.
 _MULCROSS_SEED = 0
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many rows train and test; None takes all there are."""
+    """Numbers of training rows and test rows; None takes all rows."""
 
     n_train: int
     n_nominal: int
     n_anomalies: int | None = None
 
     def quick(self) -> "Sizes":
-        """No more rows than a quick run has time for."""
+        """The sizes of a quick run."""
         n_anomalies = _QUICK_TEST_ROWS if self.n_anomalies is None else self.n_anomalies
         return replace(
             self,
@@ -54,9 +54,9 @@ FIG_3_SIZES: Final = {
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Nominal rows to train on, and nominal rows and anomalies to test on.
+    """Nominal rows that train, and nominal rows and anomalies that test.
 
-    The ``law`` is that of the nominal rows, where it is known.
+    ``law`` is the law of the nominal rows, where it is known.
     """
 
     train: FloatArray
@@ -66,16 +66,16 @@ class Split:
 
     @cached_property
     def test(self) -> FloatArray:
-        """All rows to test on; the nominal ones come first."""
+        """All test rows; the nominal ones come first."""
         return np.concatenate([self.nominal, self.anomalies])
 
     @property
     def is_anomaly(self) -> BoolArray:
-        """Which of them are anomalies."""
+        """Mask of the anomalies among the test rows."""
         return np.arange(len(self.test)) >= len(self.nominal)
 
     def z_scored(self) -> "Split":
-        """The same rows, z-scored by those that train; of these the law is not known.
+        """The same rows, z-scored by the training rows; their law is not known.
 
         >>> rows = Split(np.array([[1.0], [3.0]]), np.array([[2.0]]), np.array([[5.0]])).z_scored()
         >>> rows.train[:, 0], rows.test[:, 0]
@@ -87,10 +87,10 @@ class Split:
 
 @lru_cache(maxsize=1)
 def load(name: str, seed: int, folder: str | None) -> Dataset:
-    """A set by name: real ones from the data folder, Mulcross and Fig. 2's generated.
+    """A set by name: real sets from the data folder; Mulcross and the set of Fig. 2 are generated.
 
-    Only Fig. 2's is another with another seed. The last set is kept: all methods are measured on it
-    before the next.
+    ``seed`` changes only the set of Fig. 2. The last set is kept in memory, because all methods are
+    measured on one set before the next.
     """
     if name == "mulcross":
         return datasets.mulcross(random_state=_MULCROSS_SEED)
@@ -103,7 +103,7 @@ def load(name: str, seed: int, folder: str | None) -> Dataset:
 
 
 def split(data: Dataset, sizes: Sizes, seed: int) -> Split:
-    """Draw rows to train on from the nominal ones, and rows to test on from the others.
+    """Draw the training rows from the nominal rows, and the test rows from the others.
 
     >>> data = datasets.mulcross(1000, random_state=0)
     >>> drawn = split(data, Sizes(n_train=200, n_nominal=500), seed=0)

@@ -1,4 +1,4 @@
-"""What was measured: one record for each run of a method on a set, in one JSON file."""
+"""Records: the measures of each run of a method on a set, in one JSON file."""
 
 import json
 import platform
@@ -15,26 +15,26 @@ from rankad import __version__
 from rankad._files import replacing
 from rankad.reproduce.errors import RecordsError
 
-#: Levels at which false alarms are counted.
+#: The alphas at which false alarms are counted.
 ALPHAS = (0.01, 0.05, 0.1)
 
 
 def rate_name(alpha: float) -> str:
-    """What the share of the nominal test rows that alarm at a level is called."""
+    """Name of the measure: the share of the nominal test rows that alarm at this alpha."""
     return f"false_alarms_{alpha:g}"
 
 
-#: The rates at `ALPHAS`.
+#: Names of the rates at `ALPHAS`.
 FALSE_ALARMS = tuple(map(rate_name, ALPHAS))
 
 _FORMAT = 2
 
-#: Raised whenever what is measured changes its meaning: older records do not mix with newer ones.
+#: Raised when a measure changes its meaning. Records of different editions do not mix.
 _EDITION = 2
 
 
 class Key(NamedTuple):
-    """What a record is of."""
+    """The run that a record belongs to."""
 
     experiment: str
     set: str
@@ -48,25 +48,25 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """One run of a method on a set: what was measured.
+    """The measures of one run of a method on a set.
 
     Parameters
     ----------
     experiment, set, columns, method, seed
-        What was run: columns are "raw" or "standard".
+        The run. ``columns`` is "raw" or "standard".
     n_train, n_features : int
-        Rows to train on, and their columns.
+        Number of training rows, and of their columns.
     measures : dict
-        Figures by name, as "auc" or "n_reference"; see `rankad.reproduce.measure`. Those that a
-        method does not have are not there.
+        Figures by name, such as "auc" or "n_reference"; see `rankad.reproduce.measure`. A measure
+        that the method does not have is missing.
     guarantee : {"exact", "empirical", "none", ""}
-        What stands behind the level; empty where it was not kept.
+        Guarantee of the false-alarm rate; empty where it was not kept.
     setting : dict
-        What was chosen by the data.
+        Parameters chosen from the data, such as C and sigma.
     warnings : list of str
-        What the method complained of.
+        Warnings of the method.
     roc : list of float or None
-        Power at false-alarm rates 0, .005, ... 1; only of what is drawn.
+        Power at false-alarm rates 0, .005, ... 1; only for methods whose curve is drawn.
     """
 
     experiment: str
@@ -83,18 +83,18 @@ class Record:
     roc: list[float] | None = None
 
     def __post_init__(self) -> None:
-        # Of a file that somebody has changed they may be anything.
+        # A file that somebody changed by hand can hold anything.
         for value in dict(self.measures).values():
             float(value)
 
     @property
     def key(self) -> Key:
-        """What it is a record of."""
+        """The run that the record belongs to."""
         return Key(self.experiment, self.set, self.columns, self.method, self.seed)
 
 
 class RecordFile:
-    """Records in a file that is at every moment whole, so that a stopped run can go on."""
+    """Records in a file. The file is complete at every moment, so a stopped run can continue."""
 
     def __init__(
         self,
@@ -111,12 +111,12 @@ class RecordFile:
 
     @classmethod
     def open(cls, path: Path, protocol: str) -> "RecordFile":
-        """Go on with the file's records, or begin where there is none.
+        """Read the records of the file, or start without records where there is no file.
 
         Raises
         ------
         RecordsError
-            Where they are of another protocol or version, and cannot be gone on with.
+            If the records have another protocol or version, so that they do not mix with new ones.
         """
         if not path.exists():
             return cls(path, protocol)
@@ -126,7 +126,7 @@ class RecordFile:
             theirs = content.get(what)
             if theirs != ours:
                 raise RecordsError(
-                    f"{path} holds records of {what} {theirs!r}, not {ours!r}: they do not mix. "
+                    f"{path} holds records of {what} {theirs!r}, not {ours!r}. They do not mix. "
                     "Give another output folder, or delete that file."
                 )
         return cls(path, protocol, _records(path, content), content.get("environment"))
@@ -138,17 +138,17 @@ class RecordFile:
         return key in self._records
 
     def records(self, keys: Iterable[Key]) -> list[Record]:
-        """Those of the keys that have been measured."""
+        """Records of those runs that have been measured."""
         return [self._records[key] for key in keys if key in self._records]
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Leave some records out: their runs are made again."""
+        """Remove records, so that their runs are made again."""
         for key in keys:
             self._records.pop(key, None)
             self._lines.pop(key, None)
 
     def add(self, record: Record) -> None:
-        """Keep a record: when this returns, it is on the disk."""
+        """Add a record, and write the file to disk."""
         self._records[record.key] = record
         self._lines[record.key] = _line(record)
         head = {
@@ -170,7 +170,7 @@ def read_records(path: Path | str) -> list[Record]:
 
 
 def _line(record: Record) -> str:
-    """The record as it stands in the file."""
+    """The record as a line of the file."""
     return json.dumps(asdict(record))
 
 
@@ -195,12 +195,12 @@ def _records(path: Path, content: dict[str, Any]) -> list[Record]:
     return records
 
 
-#: Modules of packages that are not called like them.
+#: Modules whose name differs from that of their package.
 _MODULES = {"scikit-learn": "sklearn"}
 
 
 def _environment() -> dict[str, Any]:
-    """Where the seconds were measured, and by what."""
+    """The machine and the versions with which the seconds were measured."""
     packages = ("numpy", "scipy", "scikit-learn", "numba", "pyod")
     return {
         "python": platform.python_version(),

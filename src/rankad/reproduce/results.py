@@ -1,4 +1,4 @@
-"""Records as tables and figures read them: measures by method and set, over the runs."""
+"""Records as tables and figures read them: measures by method, set and run."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ from rankad.reproduce.records import FALSE_ALARMS, Record
 class Difference:
     """Mean difference between two methods, over sets and runs, and its standard errors.
 
-    ``over_sets`` is that of the sets' means, so of other sets like these; ``over_runs`` that of
-    the runs' means, so of other runs on the same sets. Of one set or run there is none (NaN).
+    ``over_sets`` is the standard error of the means of the sets: for other sets like these.
+    ``over_runs`` is that of the means of the runs: for other runs on the same sets. With one set or
+    one run it is NaN.
     """
 
     mean: float
@@ -25,7 +26,7 @@ class Difference:
 
     @classmethod
     def of(cls, values: FloatArray) -> "Difference":
-        """Of the differences of shape ``(n_sets, n_runs)``.
+        """From differences of shape ``(n_sets, n_runs)``.
 
         >>> print(Difference.of(np.array([[0.03, 0.05], [0.02, 0.02]])))
         +0.0300 ± 0.0100 / 0.0050
@@ -37,12 +38,12 @@ class Difference:
 
     @property
     def standard_error(self) -> float:
-        """Over the sets; of one set alone over the runs."""
+        """Standard error over the sets; with one set, over the runs."""
         return self.over_runs if np.isnan(self.over_sets) else self.over_sets
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is at least two standard errors."""
+        """Whether the difference is at least two standard errors."""
         return bool(abs(self.mean) >= 2.0 * self.standard_error)
 
     def __str__(self) -> str:
@@ -55,7 +56,7 @@ class Difference:
 
 
 def _standard_error(values: FloatArray) -> float:
-    """Of the mean of some values; NaN of one."""
+    """Standard error of the mean of some values; NaN for one value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
@@ -71,109 +72,109 @@ class Results:
                 self._runs.setdefault(key, []).append(record)
 
     def only(self, is_wanted: Callable[[Record], bool]) -> "Results":
-        """The records of which this is true."""
+        """Results of the records for which ``is_wanted`` returns True."""
         records = [record for runs in self._runs.values() for record in runs if is_wanted(record)]
         return Results(records, self._experiment)
 
     @property
     def methods(self) -> list[str]:
-        """Methods that have been run, in the order of the experiment."""
+        """Names of the methods, in the order of the experiment."""
         return list(dict.fromkeys(method for method, _, _ in self._runs))
 
     @property
     def drawn(self) -> list[str]:
-        """Those of them whose ROC curves were kept."""
+        """Names of the methods whose ROC curves were kept."""
         is_kept = {method for (method, _, _), runs in self._runs.items() if runs[0].roc}
         return [method for method in self.methods if method in is_kept]
 
     @property
     def sets(self) -> list[str]:
-        """Sets that they have been run on."""
+        """Names of the sets."""
         return list(dict.fromkeys(name for _, name, _ in self._runs))
 
     @property
     def columns(self) -> list[str]:
-        """Columns that they have been given."""
+        """Kinds of columns: "raw", "standard" or both."""
         return list(dict.fromkeys(columns for _, _, columns in self._runs))
 
     @property
     def n_runs(self) -> int:
-        """Runs of each method on each set."""
+        """Number of runs of each method on each set."""
         return max(map(len, self._runs.values()), default=0)
 
     def n_train(self) -> IntArray:
-        """Training rows of each set."""
+        """Number of training rows of each set."""
         return np.array([self._first_run(name).n_train for name in self.sets])
 
     def n_features(self) -> IntArray:
-        """Columns of each set."""
+        """Number of columns of each set."""
         return np.array([self._first_run(name).n_features for name in self.sets])
 
     def _first_run(self, of: str) -> Record:
         return next(runs[0] for (_, name, _), runs in self._runs.items() if name == of)
 
     def runs(self, method: str, name: str, columns: str = STANDARD) -> list[Record]:
-        """Runs of a method on a set."""
+        """Records of the runs of a method on a set."""
         return self._runs.get((method, name, columns), [])
 
     def values(self, method: str, measure: str, columns: str = STANDARD) -> FloatArray:
-        """A measure of a method, shape ``(n_sets, n_runs)``; NaN where it has none.
+        """A measure of a method, shape ``(n_sets, n_runs)``; NaN where it is missing.
 
         Raises
         ------
         RecordsError
-            Where the method has more runs on one set than on another.
+            If the method has more runs on one set than on another.
         """
         runs = {name: self.runs(method, name, columns) for name in self.sets}
         n_runs = {name: len(of_set) for name, of_set in runs.items()}
         if len({*n_runs.values()}) != 1 or 0 in n_runs.values():
-            told = ", ".join(f"{n} on {name}" for name, n in n_runs.items())
+            counts = ", ".join(f"{n} on {name}" for name, n in n_runs.items())
             raise RecordsError(
                 f"Runs of {method} are missing in {self._experiment}, {columns} columns: there "
-                f"are {told or 'none'}."
+                f"are {counts or 'none'}."
             )
         return np.array([of_runs(of_set, measure) for of_set in runs.values()])
 
     def by_set(self, method: str, measure: str, columns: str = STANDARD) -> FloatArray:
-        """A measure of a method on each set: the mean over runs."""
+        """A measure of a method on each set, mean over runs."""
         return np.asarray(self.values(method, measure, columns).mean(axis=1))
 
     def mean(self, method: str, measure: str, columns: str = STANDARD) -> float:
-        """A measure of a method, over sets and runs."""
+        """A measure of a method, mean over sets and runs."""
         return float(self.values(method, measure, columns).mean())
 
     def median(self, method: str, measure: str, columns: str = STANDARD) -> float:
-        """The same, but the median over sets and runs, of those that are known."""
+        """A measure of a method, median over sets and runs, NaN left out."""
         return float(np.nanmedian(self.values(method, measure, columns)))
 
     def geometric_mean(self, method: str, measure: str, columns: str = STANDARD) -> float:
-        """A positive measure, over sets and runs."""
+        """A positive measure of a method, geometric mean over sets and runs."""
         return float(np.exp(np.log(self.values(method, measure, columns)).mean()))
 
     def difference(
         self, method: str, baseline: str, measure: str, columns: str = STANDARD
     ) -> Difference:
-        """How much more a method has of a measure than another, over the runs of both."""
+        """A measure of a method minus that of the baseline, over the runs of both."""
         ours, theirs = (self.values(of, measure, columns) for of in (method, baseline))
         n_runs = min(ours.shape[1], theirs.shape[1])
         return Difference.of(ours[:, :n_runs] - theirs[:, :n_runs])
 
     def median_seconds(self, method: str, name: str, columns: str) -> float:
-        """Seconds to test a method on a set: the median over runs."""
+        """Seconds to test a method on a set, median over runs."""
         return float(np.median(of_runs(self.runs(method, name, columns), "test_seconds")))
 
     def mean_false_alarms(self, method: str, columns: str) -> FloatArray:
-        """Realised false-alarm rate of a method at each level, over runs and sets."""
+        """False-alarm rate of a method at each of ``ALPHAS``, mean over runs and sets."""
         return np.array([self.mean(method, measure, columns) for measure in FALSE_ALARMS])
 
 
 def of_runs(runs: Sequence[Record], measure: str) -> FloatArray:
-    """A measure of each run; NaN where it has none."""
+    """A measure of each run; NaN where it is missing."""
     return np.array([run.measures.get(measure, np.nan) for run in runs], dtype=np.float64)
 
 
 def false_alarm_rates(runs: Sequence[Record]) -> FloatArray:
-    """Realised false-alarm rate at each level, mean over the runs."""
+    """False-alarm rate at each of ``ALPHAS``, mean over the runs."""
     return np.array([of_runs(runs, measure).mean() for measure in FALSE_ALARMS])
 
 

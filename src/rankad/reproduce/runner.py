@@ -1,4 +1,4 @@
-"""Runs that have not been made yet, made in processes of one thread each, and kept one by one."""
+"""Making missing runs, in processes of one thread each, and keeping each record at once."""
 
 import signal
 import warnings
@@ -18,11 +18,11 @@ from rankad.reproduce.records import Record, RecordFile
 
 
 def run(tasks: Sequence[Task], file: RecordFile, n_jobs: int | None) -> list[Record]:
-    """Make the runs that the file does not hold, and return the records of all."""
+    """Make the runs that the file does not hold, and return the records of all runs."""
     missing = [task for task in tasks if task.key not in file]
     made = _in_processes(missing, n_jobs)
-    # Closed at once, by an exception or Ctrl-C: the processes end with it. joblib then warns that
-    # what they were at is lost, which tells nobody anything.
+    # An exception or Ctrl-C closes the generator, and the processes end. joblib then warns that the
+    # current runs are lost. The warning helps nobody.
     with warnings.catch_warnings(), closing(made) as records:
         warnings.filterwarnings("ignore", ".*still being processed by the workers", UserWarning)
         for record in track(records, len(missing), "runs"):
@@ -31,7 +31,7 @@ def run(tasks: Sequence[Task], file: RecordFile, n_jobs: int | None) -> list[Rec
 
 
 def measured(task: Task) -> Record:
-    """Make a run, in one thread; its warnings are kept."""
+    """Make a run in one thread, and keep its warnings in the record."""
     try:
         with quiet(), one_thread_each(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -42,12 +42,12 @@ def measured(task: Task) -> Record:
 
 
 def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record]:
-    """Records as they come."""
+    """Records in the order in which they are ready."""
     n_processes = min(joblib.effective_n_jobs(n_jobs), max(len(tasks), 1))
     if n_processes == 1:
         yield from map(measured, tasks)
         return
-    # One thread of BLAS and OpenMP in each process: seconds are comparable, and cores not shared.
+    # BLAS and OpenMP have one thread in each process, so that seconds are comparable.
     with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = joblib.Parallel(
             n_processes, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
@@ -57,12 +57,12 @@ def _in_processes(tasks: Sequence[Task], n_jobs: int | None) -> Generator[Record
                 yield from records
         except BrokenProcessPool as error:
             raise ReproductionError(
-                "A process was ended by the system, probably for lack of memory. Try fewer jobs: "
-                "the same call goes on where it stopped."
+                "The system ended a process, probably for lack of memory. Use fewer jobs. The same "
+                "call continues where it stopped."
             ) from error
 
 
 def _undisturbed(task: Task) -> Record:
-    """Measure in a process of its own, where Ctrl-C is the caller's to act on: it ends them."""
+    """Measure in a process of its own that ignores Ctrl-C; the calling process ends it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return measured(task)

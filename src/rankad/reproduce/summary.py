@@ -1,4 +1,4 @@
-"""What the runs of Table 2 come to: means over its sets, and what was wanted of RankAD."""
+"""Table 2 in short: means over its sets, and RankAD against the paper and other methods."""
 
 from typing import Final
 
@@ -21,28 +21,28 @@ from rankad.reproduce.tables import COLUMN_NAMES, paper_mean
 
 
 def summary(results: Results, command: str) -> str:
-    """What the runs of Table 2 come to, over its sets."""
-    told = (
-        f"Made by `{command}`. Means over the {len(results.sets)} sets and "
-        f"{format_runs(results.n_runs)}, "
-        "z-scored and raw columns; geometric mean of the seconds to test a set, z-scored."
+    """The page with the means of Table 2 over its sets."""
+    text = (
+        f"Made by `{command}`. The figures are means over {len(results.sets)} sets and "
+        f"{format_runs(results.n_runs)}. The seconds to test a set are a geometric mean, z-scored."
     )
     parts = [
         "# Table 2 in short",
-        told,
+        text,
         _summary(results),
         *(
-            f"{method} beside the paper's, {said}: {_beside_rankad(results, method, columns)}."
+            f"AUC of {method} against the paper's rankAD, {name}: "
+            f"{_against_rankad(results, method, columns)}."
             for method in (methods.DEFAULT, methods.PUBLISHED)
-            for columns, said in COLUMN_NAMES.items()
+            for columns, name in COLUMN_NAMES.items()
         ),
         *(
-            f"False alarms of {methods.DEFAULT}, {said}: {_beside_law(results, columns)}."
-            for columns, said in COLUMN_NAMES.items()
+            f"False alarms of {methods.DEFAULT}, {name}: {_against_law(results, columns)}."
+            for columns, name in COLUMN_NAMES.items()
         ),
-        f"{methods.DEFAULT} minus others, z-scored: mean over sets and runs ± its standard error.",
+        f"{methods.DEFAULT} minus others, z-scored: mean over sets and runs ± standard error.",
         _differences(results),
-        f"Time to test, in units of {methods.DEFAULT}'s: median over sets, and on how many longer.",
+        f"Time to test divided by that of {methods.DEFAULT}: median over sets (sets where longer).",
         _times(results),
     ]
     return "\n\n".join(parts) + "\n"
@@ -70,32 +70,33 @@ def _summary(results: Results) -> str:
     return table(heads, rows)
 
 
-def _beside_rankad(results: Results, method: str, columns: str) -> str:
-    """On how many sets a method reaches the paper's figure less .01, and where it does not."""
+def _against_rankad(results: Results, method: str, columns: str) -> str:
+    """The number of sets with at least the paper's AUC minus .01, and the other sets."""
     gaps = {
         name: float(auc) - paper.AUC[name, paper.RANKAD]
         for name, auc in zip(results.sets, results.by_set(method, "auc", columns), strict=True)
     }
     below = [f"{name} {gap:+.3f}" for name, gap in gaps.items() if gap < -0.01]
     n_reached = len(gaps) - len(below)
-    return f"within .01 of its AUC, or above, on {n_reached} of {len(gaps)} sets" + (
+    return f"at least its figure minus .01 on {n_reached} of {len(gaps)} sets" + (
         f"; below on {', '.join(below)}" if below else ""
     )
 
 
 def false_alarm_verdicts(results: Results, method: str, columns: str) -> list[Verdict]:
-    """Each run of a method on each set, at each level, beside the beta-binomial law."""
+    """A verdict for each run of a method on each set at each alpha, by the beta-binomial law."""
     runs = [run for name in results.sets for run in results.runs(method, name, columns)]
     return verdicts(runs, n_tests=len(runs) * len(ALPHAS))
 
 
-def _beside_law(results: Results, columns: str) -> str:
+def _against_law(results: Results, columns: str) -> str:
     found = false_alarm_verdicts(results, methods.DEFAULT, columns)
     n_within = sum(verdict.is_within for verdict in found)
     n_too_many = sum(verdict.n_alarms > verdict.most for verdict in found)
     return (
-        f"{n_within} of {len(found)} counts (sets x runs x levels) within the beta-binomial "
-        f"limits, 95% over all of them together; {n_too_many} above"
+        f"{n_within} of {len(found)} counts (sets x runs x alphas) are within their beta-binomial "
+        f"limits, {n_too_many} above. An exact detector keeps all limits with a probability of at "
+        "least 95%"
     )
 
 
@@ -107,7 +108,7 @@ _MEASURES: Final = {
 
 
 def _differences(results: Results) -> str:
-    """How much the default is above each method it is compared with, run by run."""
+    """The default minus each other method, for each measure."""
     rows = [
         [method, *(_difference(results, method, measure) for measure in _MEASURES.values())]
         for method in (*methods.OF_PAPER[1:], *methods.OF_TODAY)
@@ -124,16 +125,16 @@ def _difference(results: Results, method: str, measure: str) -> str:
 
 
 def _times(results: Results) -> str:
-    """Test time of each other method, in units of the default's."""
+    """Test time of each other method divided by that of the default."""
     rows = [
-        [method, *(_beside_time(results, method, columns) for columns in COLUMN_NAMES)]
+        [method, *(_time_ratio(results, method, columns) for columns in COLUMN_NAMES)]
         for method in results.methods
         if method not in (methods.DEFAULT, *methods.REMEDIES)
     ]
     return table(["method", *COLUMN_NAMES.values()], rows)
 
 
-def _beside_time(results: Results, method: str, columns: str) -> str:
+def _time_ratio(results: Results, method: str, columns: str) -> str:
     ratios = [
         results.median_seconds(method, name, columns)
         / results.median_seconds(methods.DEFAULT, name, columns)

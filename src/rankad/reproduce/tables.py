@@ -1,4 +1,4 @@
-"""Tables 1 and 2 in Markdown, with the paper's figures beside ours."""
+"""Tables 1 and 2 in Markdown, with the paper's figures next to ours."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -19,15 +19,15 @@ from rankad.reproduce.protocol import RAW, STANDARD
 from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
 COLUMN_NAMES = {STANDARD: "z-scored", RAW: "raw"}
-TITLES = {columns: f"{said} columns" for columns, said in COLUMN_NAMES.items()}
+TITLES = {columns: f"{name} columns" for columns, name in COLUMN_NAMES.items()}
 
 
 def table_1(sets: Iterable[Dataset]) -> str:
-    """Characteristics of the sets: these copies, the paper's, and how they differ."""
+    """Table 1: the sets of these copies and of the paper, and how they differ."""
     lines = [
         "# Table 1: the data sets",
         "",
-        "Rows, columns, anomalies of these copies; in parentheses the paper's, where they differ.",
+        "Rows, columns, anomalies of these copies (the paper's number where it differs).",
         "",
     ]
     heads = ("set", "N", "d", "anomalies", "the paper's anomalies", "difference", "source")
@@ -49,7 +49,7 @@ def table_1(sets: Iterable[Dataset]) -> str:
 
 
 def table_2(results: Results, command: str) -> str:
-    """The paper's Table 2, and what else was measured of the same runs."""
+    """Table 2, and further measures of the same runs."""
     of_paper = _run(results, methods.OF_PAPER)
     others = _run(results, (*methods.OF_TODAY, *methods.REMEDIES))
     everything = [*of_paper, *others]
@@ -65,7 +65,7 @@ def table_2(results: Results, command: str) -> str:
         parts += [
             f"## {TITLES[columns].capitalize()}",
             f"### AUC, {TITLES[columns]}: the paper's methods",
-            f"{means}; in parentheses the paper's and the difference.",
+            f"{means}. In parentheses: the paper's figure, and the difference to it.",
             _auc_beside_paper(results, of_paper, columns),
             f"### AUC, {TITLES[columns]}: other methods, and RankAD without its remedies",
             _means(results, others, columns, "auc"),
@@ -76,27 +76,29 @@ def table_2(results: Results, command: str) -> str:
             f"### Mean power below 10% false alarms, {TITLES[columns]}",
             _means(results, everything, columns, "partial_auc"),
             f"### False alarms at {format_levels()}, {TITLES[columns]}",
-            "Share of the nominal test rows that alarm, mean over the runs.",
+            "Share of the nominal test rows that alarm at alpha, mean over the runs.",
             _false_alarms(results, everything, columns),
             f"### Seconds to test all rows, {TITLES[columns]}",
-            "One thread's processor time, median of the runs; in parentheses the paper's, of then.",
+            "Processor time of one thread, median of the runs (the paper's on its machine).",
             _seconds(results, everything, columns),
             f"### Seconds to fit, {TITLES[columns]}",
             _medians(results, everything, columns, "fit_seconds", two_digits),
-            f"### Support vectors, centers, or rows to seek neighbors in, {TITLES[columns]}",
+            f"### Support vectors, centers, or rows for the neighbor search, {TITLES[columns]}",
             _centers(results, everything, columns),
         ]
     return "\n\n".join(parts) + "\n"
 
 
 def roc_table(results: Results, title: str, command: str) -> str:
-    """A figure of ROC curves in numbers: AUC, full power, test time, support vectors."""
+    """A figure of ROC curves in numbers: AUC, full power, test time, centers."""
     has_paper = any(name in paper.FIG_3 for name in results.sets)
-    told = (
-        f"Made by `{command}`: {_format_means(results)}; test time in milliseconds of one thread's "
-        "processor, median of the runs. Full power: the false-alarm rate at which every anomaly is "
-        "caught." + (" In parentheses the paper's, and of full power the difference." * has_paper)
+    text = (
+        f"Made by `{command}`: {_format_means(results)}. Test time is processor time of one thread "
+        "in milliseconds, median of the runs. Full power is the false-alarm rate at which every "
+        "anomaly is caught."
     )
+    if has_paper:
+        text += " In parentheses: the paper's figure, and for full power also the difference to it."
     heads = ("set", "columns", "method", "AUC", "full power", "test, ms", "vectors or centers")
     rows = [
         _roc_cells(results, name, columns, method)
@@ -104,7 +106,7 @@ def roc_table(results: Results, title: str, command: str) -> str:
         for columns in results.columns
         for method in results.methods
     ]
-    return "\n".join([f"# {title} in numbers", "", told, "", table(heads, rows)]) + "\n"
+    return "\n".join([f"# {title} in numbers", "", text, "", table(heads, rows)]) + "\n"
 
 
 def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[str]:
@@ -126,7 +128,7 @@ def _roc_cells(results: Results, name: str, columns: str, method: str) -> list[s
 
 
 def _paper_column(method: str) -> str:
-    """The paper's name of a method; empty where it has none."""
+    """The paper's name of a method; empty if the paper does not have it."""
     return (METHODS[method].paper or "") if method in METHODS else ""
 
 
@@ -147,10 +149,10 @@ def _protocol(results: Results) -> str:
         *(int(of_runs(runs, what).max()) for what in ("n_nominal", "n_anomalies")),
     )
     return (
-        f"{format_runs(results.n_runs)} of random splits: {n_train:,} nominal rows train; others, "
-        f"at most {n_nominal:,}, and anomalies, at most {n_anomalies:,}, test. Each process has "
-        "one thread. The paper does not say whether it scaled the columns: raw ones fit its aK-LPE "
-        "best."
+        f"{format_runs(results.n_runs)} with random splits. {n_train:,} nominal rows train. At "
+        f"most {n_nominal:,} other nominal rows and at most {n_anomalies:,} anomalies test. Each "
+        "process has one thread. The paper does not say whether it scaled the columns. Raw columns "
+        "give its aK-LPE figures most closely."
     )
 
 
@@ -160,7 +162,7 @@ def _settings(results: Results) -> str:
 
 
 def _warnings(results: Results) -> str:
-    """How many runs of each method complained, and of what; and which method is missing."""
+    """Methods with warnings, the number of their runs, the first warning; and missing methods."""
     lines = []
     if methods.ECOD not in results.methods:
         lines.append(f"{methods.ECOD} is left out: PyOD is not installed.")
@@ -171,11 +173,11 @@ def _warnings(results: Results) -> str:
             for columns in results.columns
             for run in results.runs(method, name, columns)
         ]
-        complaints = [warning for run in runs for warning in run.warnings]
-        if complaints:
+        messages = [warning for run in runs for warning in run.warnings]
+        if messages:
             n_warned = sum(bool(run.warnings) for run in runs)
-            lines.append(f"{method}: {n_warned} of {len(runs)} runs warned: {complaints[0]}")
-    return "\n\n".join(lines) or "No method is left out, and none warned."
+            lines.append(f"{method}: {n_warned} of {len(runs)} runs warned: {messages[0]}")
+    return "\n\n".join(lines) or "No method is left out. No run warned."
 
 
 def _auc_beside_paper(results: Results, names: Sequence[str], columns: str) -> str:
@@ -193,7 +195,7 @@ def _auc_beside_paper(results: Results, names: Sequence[str], columns: str) -> s
 
 
 def paper_mean(results: Results, method: str) -> float:
-    """The paper's AUC of a method, over the sets."""
+    """The paper's AUC of a method, mean over the sets."""
     return float(np.mean([paper.AUC[name, _paper_column(method)] for name in results.sets]))
 
 
@@ -203,7 +205,7 @@ def _by_set(
     cell: Callable[[str, str], str],
     mean: Callable[[str], str] | None = None,
 ) -> str:
-    """A cell for each method on each set, one line for each set, and a line of means."""
+    """A table with a line for each set, a column for each method, and a line of means."""
     rows = [[name, *(cell(method, name) for method in names)] for name in results.sets]
     if mean is not None:
         rows.append(["**mean**", *map(mean, names)])
@@ -235,10 +237,10 @@ def _medians(
     names: Sequence[str],
     columns: str,
     measure: str,
-    told: Callable[[float], str],
+    formatted: Callable[[float], str],
 ) -> str:
     def cell(method: str, name: str) -> str:
-        return told(float(np.median(of_runs(results.runs(method, name, columns), measure))))
+        return formatted(float(np.median(of_runs(results.runs(method, name, columns), measure))))
 
     return _by_set(results, names, cell)
 

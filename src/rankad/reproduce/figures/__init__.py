@@ -1,4 +1,4 @@
-"""The paper's figures, and two of our own, drawn with matplotlib."""
+"""The paper's figures and two others, drawn with matplotlib."""
 
 from rankad.reproduce.figures.level_curves import fig_1, fig_2
 from rankad.reproduce.figures.roc import fig_3

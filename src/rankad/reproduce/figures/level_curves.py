@@ -1,4 +1,4 @@
-"""Figs. 1 and 2: level curves of what was learned, over those of the true density."""
+"""Figs. 1 and 2: level curves of the learned scores, over those of the true density."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from rankad.detector import RankAD
 from rankad.plots._style import BLACK, BLUE
 from rankad.reproduce import methods
 from rankad.reproduce.figures.roc import draw_roc
-from rankad.reproduce.figures.style import new_figure, said, styled, titled
+from rankad.reproduce.figures.style import label_of, new_figure, styled, titled
 from rankad.reproduce.protocol import FIG_2_SET, FIG_2_SIZES, RAW, load, split
 from rankad.reproduce.results import Results
 
-#: Shares of the nominal law that the level sets hold.
+#: Shares of the nominal law in the level sets.
 MASSES: Final = (0.25, 0.5, 0.75, 0.9, 0.97)
 
-#: Fresh nominal points that tell where a score's level sets hold these shares.
+#: Number of fresh nominal points that set the thresholds of the level sets.
 _N_FRESH = 20_000
 
-#: Points a side of the grid on which level curves are traced.
+#: Grid points on each side of the window.
 _N_GRID = 120
 
 _SEED = 0
 
-#: Shades of the learned sets, from the widest to the narrowest, and the lines of the true ones.
+#: Colors of the learned sets, from the largest to the smallest, and of the true ones.
 _SHADES: Final = [to_rgba(BLUE, opacity) for opacity in (0.12, 0.28, 0.46, 0.68, 0.95)]
 _TRUE: Final = BLACK
 
@@ -54,20 +54,20 @@ FIG_2_WINDOW: Final = Window((-18.0, 18.0), (-12.0, 12.0))
 
 @styled
 def fig_1() -> Figure:
-    """Level curves of the one-class SVM against the ranker's, at the paper's settings."""
+    """Level curves of the one-class SVM and of the ranker, at the paper's settings."""
     data = two_gaussians(1_000, random_state=_SEED)
     law = data.nominal_law
     assert law is not None
-    nu, sigma, C = 0.03, 1.5, 1.0
+    nu, sigma, C, anchor = 0.03, 1.5, 1.0, (1.0, 1.0)
     one_class = OneClassSVM(nu=nu, gamma=sigma**-2).fit(data.X)
     ranker = RankAD.as_published(C=C, sigma=sigma, random_state=_SEED).fit(data.X)
-    anchored = RankAD.as_published(anchor=1.0, C=C, sigma=sigma, random_state=_SEED).fit(data.X)
+    anchored = RankAD.as_published(anchor=anchor, C=C, sigma=sigma, random_state=_SEED).fit(data.X)
     default = RankAD(random_state=_SEED).fit(data.X)
     setting = rf"C = {C:g}, $\sigma$ = {sigma:g}"
     panels = (
         (f"One-class SVM:\n$\\nu$ = {nu:g}, $\\sigma$ = {sigma:g}", one_class.score_samples),
         (f"The paper's ranker:\n{setting}", ranker.score_samples),
-        ("The same, anchored:\nanchor = 1", anchored.score_samples),
+        ("The same, anchored:\nanchor = (1, 1)", anchored.score_samples),
         ("RankAD (default):\nRankAD()", default.score_samples),
     )
     figure, axes = new_figure(4.3, 1, len(panels), sharey=True)
@@ -82,7 +82,7 @@ def fig_1() -> Figure:
 
 @styled
 def fig_2(results: Results) -> Figure:
-    """ROC beside the Bayes detector, and level sets of the ranks over the true density's."""
+    """ROC with the Bayes detector, and level sets of the scores over those of the density."""
     rows = split(load(FIG_2_SET, _SEED, None), FIG_2_SIZES[FIG_2_SET], _SEED)  # the first run
     law = rows.law
     assert law is not None
@@ -92,13 +92,13 @@ def fig_2(results: Results) -> Figure:
     titled(axes[0, 0], "a", f"ROC, mean of {results.n_runs} runs ± 2 standard errors")
     panels = (
         (methods.PUBLISHED, RankAD.as_published(random_state=_SEED)),
-        (methods.ANCHORED, RankAD.as_published(anchor=1.0, random_state=_SEED)),
+        (methods.ANCHORED, RankAD.as_published(anchor=(1.0, 1.0), random_state=_SEED)),
         (methods.DEFAULT, RankAD(scaler=None, random_state=_SEED)),
     )
     for letter, ax, (title, detector) in zip("bcd", axes.flat[1:], panels, strict=True):
         detector.fit(rows.train)
         _draw_level_curves(ax, detector.score_samples, law, rows.train, FIG_2_WINDOW)
-        titled(ax, letter, said(title))
+        titled(ax, letter, label_of(title))
         ax.set(xlabel="$x_1$", ylabel="$x_2$")
     _add_key(figure)
     return figure
@@ -111,7 +111,7 @@ def _draw_level_curves(
     rows: FloatArray,
     window: Window,
 ) -> None:
-    """Level sets that hold the same shares of the nominal law, learned (filled) and true."""
+    """Draw level sets with the same shares of the nominal law, learned (filled) and true."""
     fresh = law.sample(_N_FRESH, random_state=_SEED)
     x, y = np.linspace(*window.x, _N_GRID), np.linspace(*window.y, _N_GRID)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -130,7 +130,7 @@ def _draw_level_curves(
 
 
 def _thresholds(scores: FloatArray, masses: Sequence[float]) -> list[float]:
-    """Scores above which these shares of them lie, in ascending order.
+    """Thresholds with these shares of the scores above them, in ascending order.
 
     >>> _thresholds(np.arange(101.0), (0.25, 0.75))
     [25.0, 75.0]
@@ -139,7 +139,7 @@ def _thresholds(scores: FloatArray, masses: Sequence[float]) -> list[float]:
 
 
 def _add_key(figure: Figure) -> None:
-    """What the shades and the lines hold, below all panels."""
+    """Add the legend of the shades and lines below all panels."""
     shades = [
         Patch(facecolor=shade, edgecolor=BLUE, label=f"{mass:.0%}")
         for mass, shade in zip(sorted(MASSES, reverse=True), _SHADES, strict=True)
@@ -150,7 +150,7 @@ def _add_key(figure: Figure) -> None:
         handles=[*shades, true],
         loc="outside lower center",
         ncols=len(shades) + 1,
-        title="Sets that hold so much of the nominal law: learned (blue) and true (dashed)",
+        title="Sets with this share of the nominal law: learned (blue) and true (dashed)",
         columnspacing=1.2,
         handlelength=1.6,
     )

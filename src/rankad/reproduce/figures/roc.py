@@ -1,4 +1,4 @@
-"""ROC curves, mean over the runs: Fig. 3, and a part of Fig. 2."""
+"""ROC curves, mean over the runs: Fig. 3 and a panel of Fig. 2."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rankad.reproduce import methods
-from rankad.reproduce.figures.style import LOOKS, new_figure, said, styled, titled
+from rankad.reproduce.figures.style import LOOKS, label_of, new_figure, styled, titled
 from rankad.reproduce.markdown import mean_and_deviation
 from rankad.reproduce.measure import ROC_RATES
 from rankad.reproduce.protocol import RAW
 from rankad.reproduce.results import Results, mean_roc, of_runs
 
-#: Which points of a curve have a marker, in steps of the rates: shifted for each method.
+#: Points of the curve between two markers; the first marker is shifted for each method.
 _MARKED = 25
 
 
 def draw_roc(ax: Axes, results: Results, name: str, columns: str) -> None:
-    """One curve for each method, with its AUC, and a band of two standard errors."""
+    """Draw one curve for each method, with its AUC and a band of two standard errors."""
     for i, method in enumerate(results.drawn):
         runs = results.runs(method, name, columns)
         look, power = LOOKS[method], mean_roc(runs)
@@ -29,7 +29,7 @@ def draw_roc(ax: Axes, results: Results, name: str, columns: str) -> None:
             power,
             **look.line(
                 label=f"{_NAMES.get(method, method)}: {aucs}",
-                # The default is the widest, and below the others: it hides none.
+                # The default is the widest line, and lies below the others so that it hides none.
                 linewidth=3.6 if is_default else 1.6,
                 markersize=7.0 if is_default else 5.0,
                 markevery=(4 * i, _MARKED),
@@ -52,9 +52,9 @@ def draw_roc(ax: Axes, results: Results, name: str, columns: str) -> None:
     )
 
 
-#: Shorter names, for legends.
+#: Shorter names for legends.
 _NAMES = {
-    methods.DEFAULT: said(methods.DEFAULT),
+    methods.DEFAULT: label_of(methods.DEFAULT),
     methods.PUBLISHED: "as published",
     methods.ANCHORED: "as published, anchored",
 }
@@ -62,7 +62,7 @@ _NAMES = {
 
 @styled
 def fig_3(results: Results) -> Figure:
-    """ROC on banknote and magic, raw as in the paper and z-scored."""
+    """ROC on banknote and magic, on raw columns as in the paper and on z-scored ones."""
     figure, axes = new_figure(
         8.4, len(results.columns), len(results.sets), sharex=True, sharey=True
     )

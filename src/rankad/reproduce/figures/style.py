@@ -1,4 +1,4 @@
-"""How all figures look, and how they become files."""
+"""The style of all figures, and their files."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ LOOKS: Final = {
     methods.TRAINING_RANKS: Look(RED, "X", "-."),
 }
 
-#: Widths of figures in inches: 9 are shown some 800 pixels wide.
+#: Width of figures in inches; pages show 9 inches about 800 pixels wide.
 WIDTH: Final = 9.0
 
 Drawing = TypeVar("Drawing", bound=Callable[..., Figure])
 
 
-def said(method: str) -> str:
-    """What a method is called in a picture: the default is said to be it."""
+def label_of(method: str) -> str:
+    """The label of a method in a picture; the default is marked as such."""
     return f"{method} (default)" if method == methods.DEFAULT else method
 
 
-#: Paths of an SVG: of their numbers, more than one decimal is seen by nobody, and lines that follow
-#: one another need no letter each.
+#: Paths of an SVG are shortened: one decimal is enough to the eye, and only the first of successive
+#: lines needs a letter.
 _PATH: Final = re.compile(rb' d="[^"]*"')
 _DECIMALS: Final = re.compile(rb"(\.\d)\d+")
 _NEXT_LINE: Final = re.compile(rb" ?\nL ")
 
 
 def styled(draw: Drawing) -> Drawing:
-    """Have a figure drawn in the style of all, whatever the user's own is."""
+    """Draw a figure in the common style, independent of the user's style."""
 
     @wraps(draw)
     def drawn(*arguments: Any, **options: Any) -> Figure:
@@ -68,12 +68,12 @@ def new_figure(height: float, n_rows: int, n_columns: int, **options: Any) -> tu
 
 
 def titled(ax: Axes, letter: str, title: str) -> None:
-    """Give the axes a letter, for the text, and a title."""
+    """Give the axes a letter, which the text refers to, and a title."""
     ax.set_title(f"({letter}) {title}", loc="left")
 
 
 def images(figure: Figure) -> dict[str, bytes]:
-    """The figure as PNG and as SVG, by the ending of the file's name."""
+    """The figure as PNG and as SVG, by file extension."""
     with style.context(("default", PICTURE)):
         stream = BytesIO()
         figure.savefig(stream, format="svg", dpi=150, metadata={"Date": None})
@@ -82,7 +82,7 @@ def images(figure: Figure) -> dict[str, bytes]:
 
 
 def _shortened(path: re.Match[bytes]) -> bytes:
-    """A path in fewer bytes; a line may follow only a line or the first point."""
+    """A path in fewer bytes. Paths with curves are left as they are."""
     if b"\nQ" in path[0] or b"\nC" in path[0]:
         return path[0]
     return _NEXT_LINE.sub(b" ", _DECIMALS.sub(rb"\1", path[0]))

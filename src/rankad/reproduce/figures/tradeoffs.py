@@ -1,4 +1,4 @@
-"""Two figures of our own: false alarms asked and realised, and accuracy for test time."""
+"""Two figures that the paper does not have: false-alarm rates, and AUC against test time."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from rankad.plots._style import BLACK, BLUE, RED
 from rankad.reproduce import methods
-from rankad.reproduce.figures.style import LOOKS, new_figure, said, styled, titled
+from rankad.reproduce.figures.style import LOOKS, label_of, new_figure, styled, titled
 from rankad.reproduce.protocol import STANDARD
 from rankad.reproduce.records import ALPHAS, Record
 from rankad.reproduce.results import Results, false_alarm_rates, of_runs
 
-#: Lower rates, 0 among them, are drawn here: the scale is logarithmic.
+#: Lower rates, such as 0, are drawn at this rate, because the scale is logarithmic.
 MIN_RATE = 0.002
 
-#: Areas of markers that look alike in size.
+#: Areas of markers, so that all look equally large.
 _MARKER_AREAS = {"o": 60, "X": 62, "s": 48, "^": 58, "v": 58, "<": 58, ">": 58, "D": 40, "P": 66}
 
 
@@ -30,28 +30,28 @@ def _shown(results: Results) -> list[str]:
 
 @styled
 def false_alarms(results: Results) -> Figure:
-    """Asked against realised false alarms, z-scored: a line for each method, a panel a level."""
+    """False-alarm rates, z-scored: a line for each method, a panel for each alpha."""
     shown = _shown(results)
     figure, axes = new_figure(1.6 + 0.36 * len(shown), 1, len(ALPHAS), sharey=True)
     for level, (ax, alpha) in enumerate(zip(axes[0], ALPHAS, strict=True)):
         ax.axvline(alpha, color=BLACK, linewidth=1.2, linestyle="--")
         for place, method in enumerate(shown):
             _draw_rates(ax, results, method, level, place)
-        ax.set(xscale="log", xlim=(0.9 * MIN_RATE, 1.0), title=f"Asked for: {alpha:g}")
+        ax.set(xscale="log", xlim=(0.9 * MIN_RATE, 1.0), title=f"alpha = {alpha:g}")
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
         ax.grid(visible=False, axis="y")
-    axes[0, 0].set_yticks(range(len(shown)), [said(method) for method in shown])
+    axes[0, 0].set_yticks(range(len(shown)), [label_of(method) for method in shown])
     axes[0, 0].invert_yaxis()
     for label, method in zip(axes[0, 0].get_yticklabels(), shown, strict=True):
         label.set_fontweight("bold" if method == methods.DEFAULT else "normal")
-    figure.supxlabel("False-alarm rate realised on fresh nominal rows", fontsize=11)
+    figure.supxlabel("False-alarm rate on fresh nominal rows", fontsize=11)
     _add_key(figure)
     return figure
 
 
 def _draw_rates(ax: Axes, results: Results, method: str, level: int, place: int) -> None:
-    """Rates of one method at one level: a dot for each set, and their mean with its interval."""
+    """Draw the rates of a method at one alpha: a dot for each set, and the mean with its error."""
     color = _color(results.runs(method, results.sets[0], STANDARD))
     rates = np.array(
         [false_alarm_rates(results.runs(method, name, STANDARD))[level] for name in results.sets]
@@ -75,7 +75,7 @@ def _draw_rates(ax: Axes, results: Results, method: str, level: int, place: int)
 
 
 def _color(runs: list[Record]) -> str:
-    """Blue where a guarantee stands behind the level."""
+    """Blue if the false-alarm rate is guaranteed, else red."""
     return BLUE if runs[0].guarantee == "exact" else RED
 
 
@@ -94,7 +94,7 @@ def _add_key(figure: Figure) -> None:
                 **mean,
             ),
             Line2D([], [], color="0.4", marker="o", alpha=0.5, linestyle="", label="one set"),
-            Line2D([], [], color=BLACK, linestyle="--", label="as asked for"),
+            Line2D([], [], color=BLACK, linestyle="--", label="alpha"),
         ],
         loc="outside upper center",
         ncols=4,
@@ -104,13 +104,15 @@ def _add_key(figure: Figure) -> None:
 
 @styled
 def auc_and_time(results: Results) -> Figure:
-    """AUC against the time to test a point, for each method and set, z-scored."""
+    """AUC against the time to test a row, for each method and set, z-scored."""
     n_columns = 4
     n_rows = -(-len(results.sets) // n_columns)
     figure, axes = new_figure(2.6 * n_rows + 1.3, n_rows, n_columns, sharex=True)
     for letter, ax, name in zip("abcdefgh", axes.flat, results.sets, strict=False):
         for method in _shown(results):
-            if method != methods.TRAINING_RANKS:  # the default's ranker, and so its AUC and time
+            if (
+                method != methods.TRAINING_RANKS
+            ):  # has the ranker of the default, and so its AUC and time
                 _draw_tradeoff(ax, results, method, name)
         ax.set(xscale="log")
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0,)))
@@ -122,12 +124,12 @@ def auc_and_time(results: Results) -> Figure:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(
         [handle.lines[0] for handle in handles],
-        [said(label) for label in labels],
+        [label_of(label) for label in labels],
         loc="outside upper center",
         ncols=4,
         title=f"Bars: ± 2 standard errors over {results.n_runs} runs",
     )
-    figure.supxlabel("Microseconds to test a point, one thread", fontsize=11)
+    figure.supxlabel("Microseconds to test a row, one thread", fontsize=11)
     figure.supylabel("AUC", fontsize=11)
     return figure
 
