@@ -328,7 +328,11 @@ def test_a_bad_parameter_of_an_object_is_named_with_its_owner(nominal, name, val
         fitted(nominal, **{name: value})
 
 
-@pytest.mark.parametrize("anchor", [(1.0,), (1.0, 0.0), (-1.0, 8.0), (1.0, "wide")])
+NOT_ANCHORS = [(1.0,), (1.0, 0.0), (-1.0, 8.0), (1.0, "wide"), [1.0, 0.0]]
+NOT_FINITE_ANCHORS = [(np.nan, 8.0), (1.0, np.nan), (1.0, np.inf), (np.inf, 8.0)]
+
+
+@pytest.mark.parametrize("anchor", NOT_ANCHORS + NOT_FINITE_ANCHORS)
 def test_an_anchor_is_a_weight_or_weight_and_margin(nominal, anchor):
     with pytest.raises(ValueError, match=r"or a pair \(weight, margin\) with a margin above 0"):
         fitted(nominal, anchor=anchor)
@@ -358,6 +362,16 @@ def test_a_sparse_scaler_is_named(nominal):
             nominal,
             scaler=KBinsDiscretizer(encode="onehot", strategy="uniform"),
         )
+
+
+def test_columns_of_the_same_name_are_refused(nominal):
+    with pytest.raises(ValueError, match=r"Several columns are named \['a'\]"):
+        fitted(pd.DataFrame(nominal[:, :2], columns=["a", "a"]))
+
+
+def test_complex_columns_are_refused_by_name(nominal):
+    with pytest.raises(ValueError, match=r"Columns \['a'\] are not numeric"):
+        fitted(pd.DataFrame({"a": nominal[:, 0] + 1j, "b": nominal[:, 1]}))
 
 
 def test_dates_are_refused_by_name():

@@ -1,7 +1,9 @@
 import logging
 import operator
+import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import spearmanr
@@ -202,6 +204,7 @@ def test_a_given_transformer_is_cloned(nominal):
 
 def test_without_scaler_columns_stay_as_they_are(nominal):
     detector = RankAD(scaler=None, random_state=0).fit(nominal)
+    assert len(detector.expansion_.centers) > 0
     assert all((nominal == center).all(axis=1).any() for center in detector.expansion_.centers)
 
 
@@ -812,3 +815,19 @@ def test_very_many_rows_train_by_a_sample_and_all_held_out_ones_calibrate(
     assert_allclose(detector.C_, 32 / 80)
     assert detector.reference_.size == 60
     assert detector.p_values(new).min() < 0.05
+
+
+def test_a_detector_with_a_function_as_statistic_pickles_once_the_function_is_gone(nominal):
+    detector = RankAD(statistic=lambda points: -np.abs(points).sum(axis=1), random_state=0)
+    scores = detector.fit(nominal).score_samples(nominal)
+    again = pickle.loads(pickle.dumps(detector.set_params(statistic="auto")))
+    assert_array_equal(again.score_samples(nominal), scores)
+
+
+def test_a_second_fit_keeps_nothing_of_the_first_and_all_of_the_users(nominal):
+    detector = RankAD(C=[0.1, 1.0], random_state=0).fit(pd.DataFrame(nominal, columns=list("abc")))
+    detector.note_ = "the user's"
+    detector.set_params(C="auto").fit(nominal)
+    assert not hasattr(detector, "cv_results_")
+    assert not hasattr(detector, "feature_names_in_")
+    assert detector.note_ == "the user's"

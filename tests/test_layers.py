@@ -11,7 +11,7 @@ import tomllib
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import FunctionType, GeneratorType, MethodType
 
 import numpy as np
 import pytest
@@ -47,7 +47,22 @@ def function_code(value):
         return function_code(value.func)
     if isinstance(value, MethodType):
         return function_code(value.__func__)
+    if isinstance(value, GeneratorType):
+        return value.gi_code
     return inspect.unwrap(value).__code__ if isinstance(value, FunctionType) else None
+
+
+#: Code of the plain arguments of every frame of the package that runs, by the frame's id.
+PASSED = {}
+
+
+def passed_code(frame):
+    """Code of the functions and generators that a frame has just been given as arguments.
+
+    At its first event a frame has no other names than its arguments and its closure. A method that
+    it finds on an object later, and gives a name, is not among them.
+    """
+    return {function_code(value) for value in frame.f_locals.values()} - {None}
 
 
 def upward_call(frame):
@@ -57,9 +72,7 @@ def upward_call(frame):
         caller = caller.f_back
     if caller is None or height(frame) is None or height(caller) >= height(frame):
         return None
-    if frame.f_code.co_flags & inspect.CO_GENERATOR:
-        return None
-    if any(function_code(value) is frame.f_code for value in caller.f_locals.values()):
+    if frame.f_code in PASSED.get(id(caller), ()):
         return None
     names = [f"{f.f_globals['__name__']}.{f.f_code.co_qualname}" for f in (caller, frame)]
     return " calls ".join(names)
@@ -71,7 +84,12 @@ def upward_calls():
     found = set()
 
     def watch(frame, event, _):
-        if event == "call" and (call := upward_call(frame)):
+        if event == "return":
+            PASSED.pop(id(frame), None)
+        if event != "call" or height(frame) is None:
+            return
+        PASSED.setdefault(id(frame), passed_code(frame))
+        if call := upward_call(frame):
             found.add(call)
 
     before = sys.getprofile()
@@ -128,23 +146,42 @@ def test_what_watches_a_detector_calls_down_only(rng):
     assert found == set()
 
 
-def test_an_upward_call_is_found(rng, monkeypatch):
-    nominal = rng.normal(size=(100, 2))
-    detector = RankAD(random_state=0).fit(nominal)
+def test_every_module_has_a_height():
+    source = PYPROJECT.parent / "src" / "rankad"
+    modules = {path.stem for path in source.glob("*.py")}
+    rooms = {path.parent.name for path in source.glob("*/__init__.py")}
+    assert modules | rooms <= HEIGHTS.keys() | {"__init__"}
 
-    class Backdoor(HeldOutScores):
-        def p_values(self, scores):
-            return self.owner.predict(nominal)
 
-    monkeypatch.setattr(Backdoor, "owner", detector, raising=False)
-    source = Backdoor.p_values
-    in_calibration = FunctionType(
-        source.__code__,
-        {"__name__": "rankad.calibration.reference", "nominal": nominal},
-        closure=source.__closure__,
-    )
-    monkeypatch.setattr(Backdoor, "p_values", in_calibration)
-    detector.reference_ = Backdoor(detector.reference_.scores)
+UPWARD_CALLS = {
+    "method": "self.owner.predict(rows)",
+    "named method": "hook = self.owner.predict; return hook(rows)",
+    "partial": "return partial(self.owner.predict, alpha=0.1)(rows)",
+    "generator": "return list(self.owner._alarms(rows))",
+    "property": "return self.owner.offset_",
+}
+
+
+@pytest.mark.parametrize("code", UPWARD_CALLS.values(), ids=UPWARD_CALLS)
+def test_an_upward_call_is_found(code, rng):
+    class WithGenerator(RankAD):
+        def _alarms(self, rows):
+            yield self
+
+    WithGenerator._alarms = in_module(WithGenerator._alarms, "rankad.detector")
+    rows = rng.normal(size=(100, 2))
+    detector = WithGenerator(random_state=0).fit(rows)
+    written = {"partial": partial, "rows": rows}
+    exec(f"def p_values(self, scores):\n    {code}", written)
+    hooked = type("Hooked", (HeldOutScores,), {"owner": detector})
+    hooked.p_values = in_module(written["p_values"], "rankad.calibration.reference", written)
+    detector.reference_ = hooked(detector.reference_.scores)
     with upward_calls() as found:
-        detector.p_values(nominal)
-    assert any("calls rankad._base.BaseDetector.predict" in call for call in found)
+        detector.p_values(rows)
+    assert any("calls rankad." in call for call in found)
+
+
+def in_module(function, name, names=None):
+    """The function as if it were written in that module."""
+    module = {**function.__globals__, **(names or {}), "__name__": name}
+    return FunctionType(function.__code__, module, closure=function.__closure__)

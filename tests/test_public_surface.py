@@ -1,8 +1,15 @@
-"""The public names: the `__all__` of all modules. Every other name is private."""
+"""The public names: the `__all__` of all modules. Every other name is private.
+
+``public_surface.txt`` holds their parameters, methods and properties. After a change that is meant,
+``python tests/test_public_surface.py`` writes it again.
+"""
 
 import ast
+import importlib
+import inspect
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -13,6 +20,7 @@ from rankad import RankAD
 from rankad.options import Pairs, RankSVM
 
 SOURCE = Path(rankad.__file__).parent
+WRITTEN_SURFACE = Path(__file__).with_name("public_surface.txt")
 
 PUBLIC = {
     "rankad": "Calibrated DriftMonitor OnlineDiscoveries RankAD Reweighted __version__ baselines "
@@ -51,10 +59,56 @@ def listed_names():
     found = {}
     for path in sorted(SOURCE.rglob("*.py")):
         module = ".".join(["rankad", *path.relative_to(SOURCE).with_suffix("").parts])
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+        for node in ast.walk(ast.parse(path.read_text())):
+            if "__all__" in assigned_names(node):
+                assert isinstance(node, ast.Assign), f"{path}: give __all__ one list"
                 found[module.removesuffix(".__init__")] = ast.literal_eval(node.value)
     return found
+
+
+def assigned_names(node):
+    """Names that a statement gives a value."""
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    return {getattr(target, "id", "") for target in targets}
+
+
+def surface():
+    """A line for each public class and function, method and property: names and defaults."""
+    for module, names in PUBLIC.items():
+        for name in names.split():
+            public = getattr(importlib.import_module(module), name)
+            if inspect.isclass(public) and issubclass(public, Exception):
+                yield f"{module}.{name}"
+            elif inspect.isclass(public):
+                yield f"{module}.{name}{parameters(public)}"
+                yield from (f"    {line}" for line in members(public))
+            elif callable(public):
+                yield f"{module}.{name}{parameters(public)}"
+
+
+def members(public):
+    """The public methods and properties of a class that the package defines."""
+    for name in sorted(dir(public)):
+        member = inspect.getattr_static(public, name)
+        is_ours = str(getattr(unbound(member), "__module__", "")).startswith("rankad")
+        if name.startswith("_") or not is_ours:
+            continue
+        is_property = isinstance(member, (property, cached_property))
+        yield name if is_property else f"{name}{parameters(getattr(public, name))}"
+
+
+def unbound(member):
+    """The function behind a method, a class method or a property."""
+    for name in ("fget", "func", "__func__"):
+        member = getattr(member, name, None) or member
+    return member
+
+
+def parameters(function):
+    """The signature without annotations."""
+    signature = inspect.signature(function)
+    plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return str(signature.replace(parameters=plain, return_annotation=signature.empty))
 
 
 def test_the_public_names_are_these_and_no_others():
@@ -63,6 +117,10 @@ def test_the_public_names_are_these_and_no_others():
         module: sorted(names.split()) for module, names in PUBLIC.items()
     }
     assert sum(map(len, found.values())) <= MAX_NAMES
+
+
+def test_the_parameters_and_methods_are_these():
+    assert list(surface()) == WRITTEN_SURFACE.read_text().splitlines()
 
 
 @pytest.mark.parametrize("module", PUBLIC)
@@ -125,3 +183,7 @@ def test_importing_the_package_imports_no_heavy_library():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert output.stdout.strip() == "set()"
+
+
+if __name__ == "__main__":
+    WRITTEN_SURFACE.write_text("\n".join(surface()) + "\n")

@@ -32,7 +32,7 @@ def read_workflow(path):
 def test_workflows_are_read_and_their_actions_pinned(path):
     jobs = read_workflow(path)["jobs"]
     assert jobs
-    steps = [step for job in jobs.values() for step in job["steps"]]
+    steps = [step for job in jobs.values() for step in job.get("steps", ())]
     for step in steps:
         assert ("uses" in step) != ("run" in step)
         if "uses" in step:
@@ -55,7 +55,7 @@ def test_only_the_job_that_publishes_may_and_it_runs_no_code_of_ours():
     may_publish = [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})]
     assert may_publish == ["publish"]
     assert jobs["publish"]["environment"]
-    assert jobs["publish"]["needs"] == "build"
+    assert jobs["publish"]["needs"] == ["tests", "build"]
     assert not any("run" in step for step in jobs["publish"]["steps"])
 
 

@@ -58,7 +58,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of all detectors: a model gives scores, a reference gives p-values.
 
     A detector has the parameters ``alpha``, ``calibration``, ``calibration_size`` and
-    ``random_state``. Its ``fit`` learns a model from rows. This class does the calibration.
+    ``random_state``. Its ``fit`` learns a model from rows. This class does the calibration. The
+    reference and the scores of new rows come from the same model; a subclass that overrides
+    `score_samples` loses the promise.
 
     Attributes
     ----------
@@ -111,11 +113,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         **attributes: Any,
     ) -> Self:
         """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
-        fitted.__dict__.update(attributes)
+        attributes |= {
+            "_model": model,
+            "reference_": reference,
+            "calibration_indices_": holdout.calibration,
+        }
+        fitted.__dict__.update(attributes, _fitted_names=tuple(attributes))
         logger.info("calibrated on %d rows", reference.size)
-        fitted._model = model
-        fitted.reference_ = reference
-        fitted.calibration_indices_ = holdout.calibration
         fitted._control.warn_if_too_coarse(self.alpha)
         _delete_fitted_attributes(self)
         self.__dict__.update(fitted.__dict__)
@@ -447,7 +451,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _delete_fitted_attributes(detector: BaseDetector) -> None:
-    """Delete the fitted attributes: by scikit-learn's convention, those that end in ``_``."""
-    for name in [name for name in detector.__dict__ if name.endswith("_")]:
-        delattr(detector, name)
-    detector.__dict__.pop("_model", None)
+    """Delete what an earlier fit has stored, and nothing that a subclass has."""
+    names = detector.__dict__.pop("_fitted_names", ())
+    for name in (*names, "n_features_in_", "feature_names_in_"):
+        detector.__dict__.pop(name, None)

@@ -1,6 +1,7 @@
 """Checks of user input, with errors that say what to do."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -65,6 +66,10 @@ def _require_numeric_columns(X: Any) -> None:
     names = X.column_names if is_arrow else getattr(X, "columns", None)
     if names is None or not hasattr(X, "__getitem__"):
         return
+    named = Counter(name for name in names if isinstance(name, str))
+    repeated = [name for name, count in named.items() if count > 1]
+    if repeated:
+        raise ValueError(f"Several columns are named {repeated}. Give each column its own name.")
     not_numeric = [name for name in _unclear_columns(X, names) if not _holds_numbers(X[name])]
     if not_numeric:
         raise ValueError(
@@ -90,7 +95,8 @@ def _unclear_columns(X: Any, names: Iterable[Any]) -> list[Any]:
 
 def _holds_numbers(column: Any) -> bool:
     values = np.asarray(column)
-    if values.dtype.kind in _DATE_KINDS or values.ndim > 1:
+    is_refused = values.dtype.kind in (*_DATE_KINDS, "c")  # a cast would drop the imaginary part
+    if is_refused or values.ndim > 1:
         return False
     try:
         values.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,9 +18,9 @@ from rankad._typing import FloatArray
 from rankad._validation import feature_names, scoring_rows
 from rankad.explanations import Explanation, explained
 from rankad.kernels import KernelExpansion
-from rankad.models import LearnedRanker
+from rankad.models import LearnedRanker, RankerScores
 from rankad.models.finishing import learned_ranker
-from rankad.options import Pairs, RankSVM
+from rankad.options import MAX_LEVELS, Pairs, RankSVM
 from rankad.preferences import require_pairs
 from rankad.ranker import RankProblem, fit_ranker
 from rankad.scorer import Scorer
@@ -182,15 +183,15 @@ class RankAD(BaseDetector):
     array([ 1, -1])
     """
 
-    _model: LearnedRanker
+    _model: RankerScores
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_CONSTRAINTS,
         "statistic": [StrOptions({"auto", *STATISTICS}), callable],
         "n_neighbors": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "n_centers": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), None],
-        "pairs": [Interval(Integral, 2, None, closed="left"), Pairs],
-        "anchor": [Interval(Real, 0, None, closed="left"), tuple],
+        "pairs": [Interval(Integral, 2, MAX_LEVELS, closed="both"), Pairs],
+        "anchor": [Interval(Real, 0, None, closed="left"), tuple, list],
         "C": [
             StrOptions({"auto", "published"}),
             Interval(Real, 0, None, closed="neither"),
@@ -287,7 +288,8 @@ class RankAD(BaseDetector):
         """Set parameters. ``pairs__levels=3`` and ``ranker__tol=1e-4`` reach into the objects.
 
         If ``pairs`` is a number or ``ranker`` is None, the object is made first, with defaults for
-        its other values.
+        its other values. An object that two detectors share is changed for both of them; ``clone``
+        separates them.
 
         Parameters
         ----------
@@ -300,13 +302,18 @@ class RankAD(BaseDetector):
             This detector.
         """
         nested = {name: value for name, value in params.items() if "__" in name}
-        super().set_params(**{name: params[name] for name in params.keys() - nested.keys()})
+        super().set_params(**{name: params[name] for name in params if name not in nested})
         owners = {name.partition("__")[0] for name in nested}
+        before = self.pairs, self.ranker
         if "pairs" in owners:
             self.pairs = self._pairs
         if "ranker" in owners:
             self.ranker = self._ranker
-        return super().set_params(**nested)  # type: ignore[no-any-return]
+        try:
+            return super().set_params(**nested)  # type: ignore[no-any-return]
+        except ValueError:
+            self.pairs, self.ranker = before
+            raise
 
     @validated_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
@@ -360,7 +367,7 @@ class RankAD(BaseDetector):
         model = learn(rows[holdout.training])
         # The reference: scores of the held-out rows, or as `calibration` asks.
         reference = holdout.reference(model, learn, rows)
-        return self._end_fit(fitted, model, holdout, reference, **model.attributes())
+        return self._end_fit(fitted, model.for_scoring(), holdout, reference, **model.attributes())
 
     def explain(
         self, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3
@@ -444,15 +451,16 @@ class RankAD(BaseDetector):
     @property
     def _anchor(self) -> tuple[float, float]:
         """Weight and margin of the point at infinity."""
-        if not isinstance(self.anchor, tuple):
+        if not isinstance(self.anchor, (tuple, list)):
             return float(self.anchor), _MARGIN_IF_ROBUST if self._is_robust else _MARGIN
         are_numbers = all(isinstance(part, Real) for part in self.anchor)
-        if len(self.anchor) != 2 or not are_numbers or self.anchor[0] < 0 or self.anchor[1] <= 0:
+        weight, margin = self.anchor if are_numbers and len(self.anchor) == 2 else (-1.0, -1.0)
+        if not (0.0 <= weight < inf and 0.0 < margin < inf):
             raise ValueError(
                 "anchor must be a weight of at least 0, or a pair (weight, margin) with a margin "
-                f"above 0; got {self.anchor!r}."
+                f"above 0, both finite; got {self.anchor!r}."
             )
-        return float(self.anchor[0]), float(self.anchor[1])
+        return float(weight), float(margin)
 
     @property
     def _is_robust(self) -> bool:

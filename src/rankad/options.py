@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
 from rankad._borrowed import Interval, Options, StrOptions, validate_parameter_constraints
@@ -27,6 +26,9 @@ from rankad.ranker import RankProblem
 from rankad.solvers import LOSSES
 
 __all__ = ["Pairs", "RankSVM"]
+
+# Levels times rows must fit into 64 bits.
+MAX_LEVELS = 1_000_000
 
 
 class Pairs(BaseEstimator):  # type: ignore[misc]
@@ -58,7 +60,7 @@ class Pairs(BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "levels": [Interval(Integral, 2, None, closed="left"), StrOptions({"tail"}), None],
+        "levels": [Interval(Integral, 2, MAX_LEVELS, closed="both"), StrOptions({"tail"}), None],
         "min_gap": [Interval(Real, 0, 1, closed="neither"), None],
         "weight": [callable, None],
     }
@@ -146,7 +148,7 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
         max_iter: int = 100,
         cv: Any = 4,
         outward: float = 0.0,
-        dtype: DTypeLike = "float64",
+        dtype: str | type[np.floating[Any]] = "float64",
     ) -> None:
         self.loss = loss
         self.tol = tol

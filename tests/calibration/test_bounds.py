@@ -8,16 +8,16 @@ from scipy.stats import beta, binom
 from rankad.calibration import (
     Audit,
     FalseAlarmBounds,
-    false_alarm_law,
     reference_needed,
     safe_order,
 )
-from rankad.calibration.bounds import rate_interval
+from rankad.calibration.bounds import law_of_order, rate_interval
+from rankad.calibration.reference import order_of
 
 
 @pytest.mark.parametrize(("alpha", "n", "j"), [(0.05, 100, 5), (0.01, 99, 1), (0.1, 1000, 100)])
 def test_the_law_is_that_of_an_order_statistic(alpha, n, j):
-    law, expected = false_alarm_law(alpha, n), beta(j, n + 1 - j)
+    law, expected = law_of_order(order_of(alpha, n), n), beta(j, n + 1 - j)
     rates = np.linspace(0.0, 0.3, 7)
     assert_allclose(law.cdf(rates), expected.cdf(rates))
 
@@ -25,7 +25,7 @@ def test_the_law_is_that_of_an_order_statistic(alpha, n, j):
 def test_the_law_is_the_rate_below_an_order_statistic_of_uniform_points(rng):
     # Alarms below the 5th of 100 uniform scores have that score as their rate.
     rates = np.sort(rng.uniform(size=(4_000, 100)), axis=1)[:, 4]
-    law = false_alarm_law(0.05, 100)
+    law = law_of_order(order_of(0.05, 100), 100)
     shares = [(rates <= law.ppf(q)).mean() for q in (0.1, 0.5, 0.9)]
     assert_allclose(shares, [0.1, 0.5, 0.9], atol=4 * np.sqrt(0.25 / 4_000))
 
@@ -107,8 +107,6 @@ def test_theorem_6_is_broken_by_one_fixed_score(rng):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: false_alarm_law(0.0, 10), "alpha must be a number between 0 and 1"),
-        (lambda: false_alarm_law(0.01, 10), "alpha=0.01 is too small for 10 .* at least 99"),
         (lambda: safe_order(0.05, 1.0, 10), "confidence must be a number between 0 and 1"),
         (lambda: reference_needed(0.05, 0.95, share=1.0), "share must be at least 0 and below 1"),
         (lambda: reference_needed(0.05, share=0.5), "needs a confidence"),

@@ -7,7 +7,6 @@ from rankad.calibration.bands import conditional_p_values, false_alarm_band
 from rankad.calibration.bounds import (
     Audit,
     FalseAlarmBounds,
-    false_alarm_law,
     reference_needed,
     safe_order,
 )

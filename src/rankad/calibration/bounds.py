@@ -19,25 +19,6 @@ from scipy.stats import beta, betabinom, binomtest
 from rankad.calibration.reference import order_of
 
 
-def false_alarm_law(alpha: float, n_reference: int) -> Any:
-    """Law of the realized false-alarm rate at an alpha, as a frozen distribution of scipy.
-
-    It raises an error if the reference is too small for alpha: then nothing alarms.
-
-    >>> law = false_alarm_law(0.05, 999)
-    >>> round(float(law.mean()), 3), law.ppf([0.025, 0.975]).round(3)
-    (0.05, array([0.037, 0.064]))
-    """
-    require_probability("alpha", alpha)
-    order = order_of(alpha, n_reference)
-    if order < 1:
-        raise ValueError(
-            f"alpha={alpha} is too small for {n_reference} reference scores. Give at least "
-            f"{reference_needed(alpha)}."
-        )
-    return law_of_order(order, n_reference)
-
-
 def law_of_order(order: int, n_reference: int) -> Any:
     """Law of the rate of alarms below the j-th of n reference scores: Beta(j, n + 1 - j).
 

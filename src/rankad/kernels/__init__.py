@@ -8,4 +8,4 @@ from rankad.kernels.centers import (
 )
 from rankad.kernels.expansion import FarField, KernelExpansion
 from rankad.kernels.gram import distances_between, gaussian_gram
-from rankad.kernels.pursuit import Pursuit, effective_rank, pursue
+from rankad.kernels.pursuit import effective_rank, pursue

@@ -1,8 +1,7 @@
-"""Models: frozen functions from rows to scores. They know nothing of p-values."""
+"""What was learned: frozen functions from rows to scores. They give no p-values."""
 
-from rankad.models.foreign import ForeignScores as ForeignScores
-from rankad.models.learned_ranker import LearnedRanker as LearnedRanker
-from rankad.models.mass import MassOfColumn as MassOfColumn
-from rankad.models.mass import MeanMass as MeanMass
-from rankad.models.model import Model as Model
-from rankad.models.statistic import StatisticAmong as StatisticAmong
+from rankad.models.foreign import ForeignScores
+from rankad.models.learned_ranker import LearnedRanker, RankerScores
+from rankad.models.mass import MassOfColumn, MeanMass
+from rankad.models.model import Model
+from rankad.models.statistic import StatisticAmong

@@ -9,20 +9,16 @@ from rankad._scaling import scaled
 from rankad._typing import FloatArray
 from rankad.kernels import KernelExpansion
 from rankad.solvers import Solution
-from rankad.tuning import Chosen, RankedPoints
+from rankad.statistics import NeighborSearch
+from rankad.tuning import Chosen
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedRanker:
-    """What `RankAD` learns: a ranker of rows, and the results of its training."""
+class RankerScores:
+    """A learned ranker of rows."""
 
     scaler: Any
     expansion: KernelExpansion
-    chosen: Chosen
-    ranked: RankedPoints
-    n_outlying: int
-    solution: Solution
-    pruning_error: float
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row; higher = more nominal."""
@@ -32,18 +28,35 @@ class LearnedRanker:
         """Score of each row that the ranker was trained on."""
         return self(rows)
 
+
+@dataclass(frozen=True, eq=False)
+class LearnedRanker(RankerScores):
+    """What `RankAD` learns: a ranker of rows, and the results of its training."""
+
+    chosen: Chosen
+    n_neighbors: int
+    mean_neighbor_distance: float
+    neighbor_search: NeighborSearch
+    n_outlying: int
+    solution: Solution
+    pruning_error: float
+
+    def for_scoring(self) -> RankerScores:
+        """The ranker alone: the results of the training can be as large as the training rows."""
+        return RankerScores(self.scaler, self.expansion)
+
     def attributes(self) -> dict[str, Any]:
         """Fitted attributes of a detector, without the scoring function."""
-        chosen, ranked = self.chosen, self.ranked
+        chosen = self.chosen
         cv_results = {} if chosen.cv_results is None else {"cv_results_": chosen.cv_results}
         return {
             "C_": chosen.C,
             "sigma_": chosen.sigma,
             **cv_results,
-            "mean_neighbor_distance_": ranked.mean_neighbor_distance,
-            "n_neighbors_": ranked.n_neighbors,
+            "mean_neighbor_distance_": self.mean_neighbor_distance,
+            "n_neighbors_": self.n_neighbors,
             "n_outlying_": self.n_outlying,
-            "neighbor_search_": ranked.neighbor_search,
+            "neighbor_search_": self.neighbor_search,
             "solution_": self.solution,
             "pruning_error_": self.pruning_error,
             "n_iter_": self.solution.n_iter,

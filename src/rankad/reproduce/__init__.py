@@ -1,8 +1,6 @@
 """The paper's tables and figures, made by one call or by the command ``rankad reproduce``.
 
->>> from rankad.reproduce import TARGETS, reproduce
->>> TARGETS
-('table1', 'table2', 'fig1', 'fig2', 'fig3')
+>>> from rankad.reproduce import reproduce
 >>> from tempfile import TemporaryDirectory
 >>> with TemporaryDirectory() as folder:
 ...     made = reproduce(["fig1"], out=folder)
@@ -12,7 +10,7 @@
 
 from rankad.reproduce.api import TARGETS, Reproduction, output_folder, reproduce
 from rankad.reproduce.errors import RecordsError, ReproductionError
-from rankad.reproduce.records import ALPHAS, Record, read_records
+from rankad.reproduce.records import read_records
 from rankad.reproduce.results import Results
 
 __all__ = ["Reproduction", "ReproductionError", "reproduce"]

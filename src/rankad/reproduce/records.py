@@ -13,6 +13,7 @@ import joblib
 
 from rankad import __version__
 from rankad._files import replacing
+from rankad._progress import logger
 from rankad.reproduce.errors import RecordsError
 
 #: The alphas at which false alarms are counted.
@@ -129,7 +130,14 @@ class RecordFile:
                     f"{path} holds records of {what} {theirs!r}, not {ours!r}. They do not mix. "
                     "Give another output folder, or delete that file."
                 )
-        return cls(path, protocol, _records(path, content), content.get("environment"))
+        environment = content.get("environment")
+        if environment != _environment():
+            logger.warning(
+                "%s holds runs of another machine or other versions (%s): times do not compare",
+                path,
+                environment,
+            )
+        return cls(path, protocol, _records(path, content), environment)
 
     def __len__(self) -> int:
         return len(self._records)

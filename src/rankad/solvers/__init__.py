@@ -6,7 +6,7 @@ from typing import Final
 from rankad.solvers.hinge import PairwiseHinge
 from rankad.solvers.linear import minimize_linear
 from rankad.solvers.newton import minimize, minimize_along
-from rankad.solvers.objective import Loss, LossAt
+from rankad.solvers.objective import Loss
 from rankad.solvers.pairwise import PairwiseSquaredHinge
 from rankad.solvers.solution import Solution, Status
 

@@ -1,7 +1,7 @@
 """Choices before training, by rule or by grid: rows, statistic, centers, C and sigma."""
 
 from rankad.tuning.center_rule import MAX_KERNEL_ROWS, CenterRule
-from rankad.tuning.cross_validation import CV_TOL, CenterChoice, CrossValidation, cross_validate
+from rankad.tuning.cross_validation import cross_validate
 from rankad.tuning.rules import (
     PAPER_CS,
     PAPER_RELATIVE_SIGMAS,

@@ -235,14 +235,14 @@ class _Grid:
     def _rough_fits(self, task: _Task) -> Iterator[_Fit]:
         basis = self._basis(task, replace(self.problem, tol=max(CV_TOL, self.problem.tol)))
         preferences = self.folds[task.fold].train_preferences
-        return self._judged(task, basis, basis.solved_along(preferences, self.Cs[task.Cs]))
+        yield from self._judged(task, basis, basis.solved_along(preferences, self.Cs[task.Cs]))
 
     def _tight_fits(self, task: _Task) -> Iterator[_Fit]:
         basis = self._basis(task, self.problem)
         preferences = self.folds[task.fold].train_preferences
         starts = [(self.Cs[C], self.starts[int(C), task.sigma, task.fold]) for C in task.Cs]
         solutions = (basis.solved(preferences, C, start) for C, start in starts)
-        return self._judged(task, basis, solutions)
+        yield from self._judged(task, basis, solutions)
 
     def _judged(self, task: _Task, basis: Basis, solutions: Iterator[Solution]) -> Iterator[_Fit]:
         """What is kept of the solution for each C of a task.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -34,10 +35,11 @@ class TrainingSample:
     positions: IntArray
     n_outlying: int
 
-    @property
+    @cached_property
     def points(self) -> FloatArray:
         """The rows that train."""
-        return self.all_points[self.positions]
+        trains_all = len(self.positions) == len(self.all_points)
+        return self.all_points if trains_all else self.all_points[self.positions]
 
     @classmethod
     def drawn(

@@ -137,7 +137,10 @@ def _positive_numbers(name: str, asked: Any) -> FloatArray:
     >>> _positive_numbers("C", 0.5), _positive_numbers("C", [1, 10])
     (array([0.5]), array([ 1., 10.]))
     """
-    values = np.atleast_1d(np.asarray(asked, dtype=np.float64))
+    try:
+        values = np.atleast_1d(np.asarray(asked, dtype=np.float64))
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.ndim != 1 or values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
         raise ValueError(
             f"{name} must be a positive number, or a non-empty list of them; got {asked!r}."
@@ -152,8 +155,9 @@ def _parts_of_sample(
     n_rows = len(sample.all_points)
     place = np.full(n_rows, -1)
     place[sample.positions] = np.arange(len(sample.positions))
-    n_folds = 0
+    n_splits, n_folds = 0, 0
     for train, test in splits:
+        n_splits += 1
         try:
             places = place[train], place[test]
         except IndexError as error:
@@ -165,6 +169,10 @@ def _parts_of_sample(
         if of_train.size > 0 and of_test.size > 0:  # else all rows of a part were left out
             n_folds += 1
             yield of_train, of_test
+    if n_splits == 0:
+        raise ValueError(
+            "cv gives no split. A generator gives its splits only once: give a list of them."
+        )
     if n_folds == 0:
         raise ValueError(
             "cv gives no split with training rows in both parts. Outlying rows are left out of the "
