@@ -22,8 +22,10 @@ from rankad.calibration.online_discoveries import OnlineDiscoveries
 from rankad.calibration.online_p_values import OnlinePValues
 from rankad.calibration.reference import (
     CrossFittedScores,
+    GroupScores,
     HeldOutScores,
     ReferenceScores,
+    TimeScores,
     TrainingScores,
 )
 from rankad.calibration.weighted import WeightedScores, density_ratio

@@ -52,8 +52,10 @@ class FalseAlarmControl:
 
     def threshold(self, alpha: Any, confidence: float | None = None) -> float:
         """Score below which a row alarms at an alpha. Refuse an alpha that is too small."""
-        order = self.order(alpha) if confidence is None else self._safe_order(alpha, confidence)
-        return self.reference.score_of_order(order)
+        if confidence is None:
+            self.order(alpha)
+            return self.reference.threshold(float(alpha))
+        return self.reference.score_of_order(self._safe_order(alpha, confidence))
 
     def selected(self, scores: FloatArray, fdr: float, adaptive: bool) -> BoolArray:
         """Which scores of a batch to call anomalies (see `RankAD.select`)."""

@@ -1,7 +1,9 @@
 """Reference scores: p-values compare a score with them."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor
 from typing import Any, ClassVar, Self
@@ -32,7 +34,7 @@ class ReferenceScores(ABC):
 
     Attributes
     ----------
-    guarantee : {"exact", "empirical", "none"}
+    guarantee : {"exact", "groups", "time", "empirical", "none"}
         What is known about the false-alarm rate of these p-values.
     """
 
@@ -40,16 +42,14 @@ class ReferenceScores(ABC):
     counts: IntArray | None = None
     n_extra: ClassVar[int]
 
-    #: What is known about the false-alarm rate of the p-values: "exact", "empirical" or "none".
+    #: What is known about the false-alarm rate of the p-values: "exact" for a new row, "groups" for
+    #: a new row of a new group, near alpha for "time" and "empirical", "none".
     guarantee: ClassVar[str]
 
     @classmethod
     def from_scores(cls, scores: FloatArray) -> Self:
         """Reference of the scores of nominal rows, in any order. Above a million, it is thinned."""
-        if np.isnan(scores).any():
-            raise ValueError(
-                f"Reference scores must not be NaN; got {int(np.isnan(scores).sum())} of them."
-            )
+        require_numbers(scores)
         in_order = np.sort(scores)
         if len(in_order) <= MAX_SCORES:
             return cls(in_order)
@@ -115,7 +115,7 @@ class ReferenceScores(ABC):
         return float(self.scores[index]) if index < len(self.scores) else np.inf
 
     @abstractmethod
-    def extended(self, scores: FloatArray) -> "HeldOutScores":
+    def extended(self, scores: FloatArray) -> HeldOutScores:
         """Reference with the scores of additional held-out nominal rows."""
 
     def _n_points(self, n_scores: Any) -> Any:
@@ -123,7 +123,7 @@ class ReferenceScores(ABC):
         return n_scores if self.counts is None else self._n_below[n_scores]
 
     @cached_property
-    def _n_below(self) -> IntArray:
+    def _n_below(self) -> IntArray | FloatArray:
         """Number of rows that the first 0, 1, ... scores stand for."""
         counts = np.ones(len(self.scores), dtype=np.int64) if self.counts is None else self.counts
         return np.concatenate([[0], np.cumsum(counts)])
@@ -154,7 +154,7 @@ class HeldOutScores(ReferenceScores):
     n_extra = 1
     guarantee = "exact"
 
-    def extended(self, scores: FloatArray) -> "HeldOutScores":
+    def extended(self, scores: FloatArray) -> HeldOutScores:
         """Both references together. Above a million scores, the upper part is thinned."""
         new = HeldOutScores.from_scores(scores)
         order = np.argsort(np.concatenate([self.scores, new.scores]), kind="stable")
@@ -163,6 +163,120 @@ class HeldOutScores(ReferenceScores):
             return HeldOutScores(merged)
         counts = np.concatenate([np.diff(self._n_below), np.diff(new._n_below)])[order]
         return HeldOutScores(*thinned(merged, counts))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupScores(ReferenceScores):
+    """Scores of held-out groups of rows, where each group counts once.
+
+    ``p = (1 + sum over the groups of the share of its scores that are <= s) / (K + 1)``, for K
+    groups. For a new nominal row *of a new group*, exchangeable with the held-out groups,
+    ``P(p <= alpha) <= alpha``, if the sizes of the groups say nothing about the scores (Lee, Barber
+    and Willett, 2023). Rows of one group may depend on each other in any way.
+
+    Parameters
+    ----------
+    scores : array of shape (n_scores,)
+        Ascending. `from_groups` sorts them.
+    groups : array of int, shape (n_scores,)
+        Group of each score, as a number from 0 to K - 1.
+
+    Examples
+    --------
+    >>> reference = GroupScores.from_groups(np.array([0.1, 0.2, 0.3]), np.array(["a", "a", "b"]))
+    >>> reference.p_values(np.array([0.0, 0.1, 0.2, 0.3]))
+    array([0.33333333, 0.5       , 0.66666667, 1.        ])
+    """
+
+    groups: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_extra = 1
+    guarantee = "groups"
+
+    @classmethod
+    def from_groups(cls, scores: FloatArray, groups: Any) -> Self:
+        """Reference of the scores of nominal rows in any order, and the group of each row."""
+        require_numbers(scores)
+        numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+        order = np.argsort(scores, kind="stable")
+        return cls(scores[order], groups=numbers[order])
+
+    @property
+    def size(self) -> int:
+        """Number of groups."""
+        return round(float(self._n_below[-1]))
+
+    def threshold(self, alpha: float) -> float:
+        """Rows that score below it have ``p <= alpha``. It is minus infinity if there are none."""
+        if self.order(alpha) < 1:
+            return -np.inf
+        p = (self.n_extra + self._n_below) / (self.size + self.n_extra)
+        n_at_most = int(np.searchsorted(p, alpha, side="right")) - 1
+        return float(self.scores[n_at_most]) if n_at_most < len(self.scores) else np.inf
+
+    def extended(self, scores: FloatArray) -> HeldOutScores:
+        """Refuse scores without groups."""
+        raise ValueError(
+            "The reference is of groups, and single rows do not mix with groups. Give groups, too: "
+            "calibrate(X, groups=...), or replace the reference: calibrate(X, replace=True)."
+        )
+
+    def p_value(self, n_scores: int) -> float:
+        """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
+        return float((self.n_extra + self._n_below[n_scores]) / (self.size + self.n_extra))
+
+    def _n_points(self, n_scores: Any) -> Any:
+        return self._n_below[n_scores]
+
+    @cached_property
+    def _n_below(self) -> FloatArray:
+        """Sum of the shares of all groups among the 0, 1, ... lowest scores.
+
+        It is rounded, so that the ten tenths of a group make 1.
+        """
+        shares = 1.0 / np.bincount(self.groups)[self.groups]
+        return np.round(np.concatenate([[0.0], np.cumsum(shares)]), 9)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TimeScores(HeldOutScores):
+    """Scores of held-out runs of consecutive rows: rows that are near in time may be alike.
+
+    The p-values are those of `HeldOutScores`. If rows far apart in time are nearly independent, and
+    the reference spans many times the memory of the stream, the false-alarm rate is near alpha. It
+    is not exact, and the laws of independent rows do not hold.
+
+    Parameters
+    ----------
+    scores : array of shape (n_scores,)
+        Ascending. `from_runs` sorts them.
+    in_order : array of shape (n_scores,)
+        The same scores in the order of time.
+    run_starts : array of int
+        Positions in ``in_order`` where a run of consecutive rows begins. The first is 0.
+
+    Examples
+    --------
+    >>> reference = TimeScores.from_runs(np.array([0.3, 0.1, 0.2]), np.array([0, 2]))
+    >>> reference.p_values(np.array([0.05, 0.2, 9.0])), reference.in_order
+    (array([0.25, 0.75, 1.  ]), array([0.3, 0.1, 0.2]))
+    """
+
+    in_order: FloatArray = field(default_factory=lambda: np.empty(0))
+    run_starts: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    guarantee = "time"
+
+    @classmethod
+    def from_runs(cls, scores: FloatArray, run_starts: IntArray) -> Self:
+        """Reference of scores in the order of time, and where its runs begin."""
+        require_numbers(scores)
+        return cls(np.sort(scores), in_order=scores, run_starts=run_starts)
+
+    def extended(self, scores: FloatArray) -> TimeScores:
+        """Both references together. The new scores are one more run."""
+        require_numbers(scores)
+        return TimeScores.from_runs(
+            np.concatenate([self.in_order, scores]), np.append(self.run_starts, len(self.in_order))
+        )
 
 
 class TrainingScores(ReferenceScores):
@@ -201,6 +315,14 @@ class CrossFittedScores(ReferenceScores):
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the new held-out scores, because they do not mix with out-of-fold scores."""
         return HeldOutScores.from_scores(scores)
+
+
+def require_numbers(scores: FloatArray) -> None:
+    """Refuse NaN."""
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"Reference scores must not be NaN; got {int(np.isnan(scores).sum())} of them."
+        )
 
 
 def order_of(alpha: float, n_reference: int, n_extra: int = 1) -> int:
