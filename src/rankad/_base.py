@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from functools import wraps
 from numbers import Real
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
@@ -20,16 +21,23 @@ from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad._validation import scoring_rows, training_rows
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
+    CALIBRATION_SPLIT_CONSTRAINT,
     HOLDOUTS,
     Audit,
+    CalibrationRecord,
+    CalibrationStep,
     FalseAlarmBounds,
     FalseAlarmControl,
     FalseAlarmsPerDay,
-    HeldOutScores,
     Holdout,
+    HoldoutOptions,
+    KnownRows,
     ReferenceScores,
+    Sample,
+    grown,
 )
 from rankad.calibration.control import checked_alpha
+from rankad.calibration.copies import HashArray, row_hashes
 from rankad.models import Model
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -39,6 +47,7 @@ COMMON_CONSTRAINTS: Final[dict[str, list[Any]]] = {
     "alpha": [Interval(Real, 0, 1, closed="neither")],
     "calibration": [StrOptions(set(HOLDOUTS))],
     "calibration_size": CALIBRATION_SIZE_CONSTRAINT,
+    "calibration_split": CALIBRATION_SPLIT_CONSTRAINT,
     "random_state": ["random_state"],
 }
 
@@ -52,6 +61,21 @@ def validated_fit(fit: Fit) -> Fit:
             return fit(self, *args, **kwargs)
 
     return cast("Fit", _fit_context(prefer_skip_nested_validation=False)(fit_with_progress))
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The start of a fit: a copy of the detector, the rows, and which of them to hold out."""
+
+    fitted: Any
+    sample: Sample
+    holdout: Holdout
+    rng: np.random.RandomState
+
+    @property
+    def rows(self) -> FloatArray:
+        """Checked rows, without copies."""
+        return self.sample.rows
 
 
 class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -68,6 +92,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    calibration_record_ : CalibrationRecord
+        What is promised, on which rows, and what was tested.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     """
@@ -77,46 +103,71 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     alpha: float
     calibration: str
     calibration_size: float
+    calibration_split: Any
     random_state: Any
     reference_: ReferenceScores
     calibration_indices_: IntArray
+    calibration_record_: CalibrationRecord
+    _trained_rows: KnownRows
+    _reference_rows: KnownRows
     _model: Model
 
-    def _fit(self, X: ArrayLike, learn: Callable[[FloatArray, np.random.RandomState], Any]) -> Self:
+    def _fit(
+        self,
+        X: ArrayLike,
+        learn: Callable[[FloatArray, np.random.RandomState], Any],
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Validate, hold out, learn and calibrate. ``learn`` takes rows and a random state."""
-        fitted, rows, rng, holdout = self._begin_fit(X)
+        start = self._begin_fit(X, groups)
+        rows, holdout = start.rows, start.holdout
 
         def learn_rows(rows: FloatArray, full_model: Any = None) -> Any:
-            return learn(rows, rng)
+            return learn(rows, start.rng)
 
         model = learn_rows(rows[holdout.training])
         reference = holdout.reference(model, learn_rows, rows)
-        return self._end_fit(fitted, model, holdout, reference)
+        return self._end_fit(start, model, reference)
 
-    def _begin_fit(self, X: ArrayLike) -> tuple[Self, FloatArray, np.random.RandomState, Holdout]:
-        """Return a copy to fit, the checked rows, the random state, and which rows to hold out.
+    def _begin_fit(self, X: ArrayLike, groups: ArrayLike | None = None) -> Start:
+        """Check and test the rows, and decide which of them to hold out.
 
         This detector does not change before ``_end_fit``. So a fit that fails changes nothing.
         """
         fitted = copy(self)
         _delete_fitted_attributes(fitted)
         rows = training_rows(fitted, X)
+        # Training ranks promise nothing, so no test is made for them.
+        is_tested = self.calibration != "train"
+        sample = Sample.tested(rows, groups) if is_tested else Sample.plain(rows)
+        if is_tested:
+            is_in_order = sample.groups is None and self.calibration_split != "random"
+            sample.warn(in_order_of_time=is_in_order)
         rng = check_random_state(self.random_state)
-        return fitted, rows, rng, HOLDOUTS[self.calibration](len(rows), self.calibration_size, rng)
+        options = HoldoutOptions(self.calibration_size, self.calibration_split)
+        return Start(fitted, sample, HOLDOUTS[self.calibration](sample, options, rng), rng)
 
     def _end_fit(
-        self,
-        fitted: Self,
-        model: Model,
-        holdout: Holdout,
-        reference: ReferenceScores,
-        **attributes: Any,
+        self, start: Start, model: Model, reference: ReferenceScores, **attributes: Any
     ) -> Self:
         """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
+        fitted, sample, holdout = start.fitted, start.sample, start.holdout
+        trained, held_out = sample.of(holdout.training), sample.of(holdout.calibration)
         attributes |= {
             "_model": model,
             "reference_": reference,
-            "calibration_indices_": holdout.calibration,
+            "calibration_indices_": sample.indices[holdout.calibration],
+            "calibration_record_": CalibrationRecord.of_fit(
+                " ".join(repr(self).split()),
+                self.random_state,
+                trained,
+                CalibrationStep.now(
+                    f"fit, {self._described_split(sample)}", held_out, sample.tests
+                ),
+                reference,
+            ),
+            "_trained_rows": KnownRows.from_hashes(trained, sample.hashes),
+            "_reference_rows": KnownRows.from_hashes(held_out, sample.hashes),
         }
         fitted.__dict__.update(attributes, _fitted_names=tuple(attributes))
         logger.info("calibrated on %d rows", reference.size)
@@ -124,6 +175,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         _delete_fitted_attributes(self)
         self.__dict__.update(fitted.__dict__)
         return self
+
+    def _described_split(self, sample: Sample) -> str:
+        """How rows were held out, for the record."""
+        if self.calibration != "split":
+            return f"calibration={self.calibration!r}"
+        units = "rows" if sample.groups is None else "whole groups"
+        return f"calibration_split={self.calibration_split!r} of {units}"
 
     def _scores(self, rows: FloatArray) -> FloatArray:
         """Score of each row, without checks."""
@@ -162,7 +220,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         scores : ndarray of shape (n_samples,)
         """
         check_is_fitted(self, "reference_")
-        scores = self._scores(scoring_rows(self, X))
+        return self._checked_scores(scoring_rows(self, X))
+
+    def _checked_scores(self, rows: FloatArray) -> FloatArray:
+        """Score of each row. Refuse NaN."""
+        scores = self._scores(rows)
         if np.isnan(scores).any():
             raise ValueError(
                 f"The score of row {int(np.isnan(scores).argmax())} is NaN. Remove this row, or "
@@ -247,17 +309,22 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.score_samples(X)
         return scores - self.offset_
 
-    def calibrate(self, X: ArrayLike, *, replace: bool = False) -> Self:
+    def calibrate(
+        self, X: ArrayLike, *, groups: ArrayLike | None = None, replace: bool = False
+    ) -> Self:
         """Add nominal rows to the reference, without a new fit.
 
-        More reference rows allow a smaller alpha. The rows must be new: ``fit`` has not seen them,
-        and they have the distribution of future rows. If the reference was not held out
-        (``calibration="train"`` or ``"cross"``), the new rows replace it.
+        More reference rows allow a smaller alpha. The rows must be new, and must have the
+        distribution of future rows. Rows that trained are refused, and so are rows that are in the reference
+        already. If the reference was not held out (``calibration="train"`` or ``"cross"``), the
+        new rows replace it.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             New nominal rows.
+        groups : array-like of shape (n_samples,), optional
+            Group of each row, if the rows are of new groups. Each group counts once (see `fit`).
         replace : bool, default=False
             Use these rows as the whole reference. Set it if nominal rows have changed, because
             then the old reference rows no longer have the distribution of future rows.
@@ -267,11 +334,37 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self : object
             This detector.
         """
-        scores = self.score_samples(X)
-        new = HeldOutScores.from_scores(scores) if replace else self.reference_.extended(scores)
-        self.reference_ = new
+        check_is_fitted(self, "reference_")
+        rows = scoring_rows(self, X)
+        sample = Sample.tested(rows, groups)
+        new = sample.of(np.arange(len(sample.rows)))
+        self._require_new(new, "calibrate", also_reference=not replace)
+        scores = self._checked_scores(sample.rows)
+        reference = grown(self.reference_, scores, sample.row_labels, replace=replace)
+        sample.warn(in_order_of_time=reference.guarantee == "time")
+        is_fresh = replace or type(reference) is not type(self.reference_)
+        step = CalibrationStep.now("calibrate", new, sample.tests)
+        self.calibration_record_ = self.calibration_record_.after(step, reference, is_new=is_fresh)
+        known = KnownRows.from_hashes(new, sample.hashes)
+        self._reference_rows = known if is_fresh else self._reference_rows.extended(new)
+        self.reference_ = reference
         self._control.warn_if_too_coarse(self.alpha)
         return self
+
+    def _require_new(self, hashes: HashArray, method: str, *, also_reference: bool) -> None:
+        """Refuse rows that trained and, where they would count twice, rows of the reference."""
+        share = self._trained_rows.match(hashes)
+        if share > 0.0:
+            raise ValueError(
+                f"{method} needs new rows, but about {share:.0%} of these rows have trained this "
+                "detector. They look more nominal than new rows. Give rows that fit has not seen."
+            )
+        share = self._reference_rows.match(hashes) if also_reference else 0.0
+        if share > 0.0:
+            raise ValueError(
+                f"{method} needs new rows, but about {share:.0%} of these rows are in the "
+                "reference already. Give other rows, or replace the reference: replace=True."
+            )
 
     def select(self, X: ArrayLike, fdr: float = 0.1, *, adaptive: bool = False) -> BoolArray:
         """Select rows of a batch to call anomalies, with few false discoveries.
@@ -381,7 +474,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> KLPE(random_state=0).fit(nominal).alpha_for(events_per_day=2000, alarms_per_day=10)
         0.005
         """
-        return self._exact_control("alpha_for").alpha_for(events_per_day, alarms_per_day)
+        self._control.require_mean_rate("alpha_for")
+        return self._control.alpha_for(events_per_day, alarms_per_day)
 
     def false_alarms_per_day(
         self, events_per_day: int, alpha: float | None = None, *, confidence: float = 0.95
@@ -445,7 +539,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.audit(rng.normal(size=(500, 2)), alpha=0.05).verdict
         'consistent with what was asked for'
         """
-        labels = self.predict(X, alpha)
+        check_is_fitted(self, "reference_")
+        rows = scoring_rows(self, X)
+        self._require_new(row_hashes(rows), "audit", also_reference=True)
+        labels = self.predict(rows, alpha)
         alpha = self.alpha if alpha is None else alpha
         return self._control.audit(int((labels == -1).sum()), len(labels), alpha, confidence)
 

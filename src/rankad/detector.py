@@ -120,7 +120,14 @@ class RankAD(BaseDetector):
         was trained without its fold. Then every row trains and calibrates, and the false-alarm rate
         is near alpha in experience, but not guaranteed.
     calibration_size : float or int, default=0.25
-        Rows that "split" holds out: a share of the rows, or a number of rows.
+        Rows that "split" holds out: a share of the rows, or a number of rows. With ``groups`` it
+        is a share of the groups, or a number of groups.
+    calibration_split : {"random", "time"} or splitter, default="random"
+        Which rows "split" holds out. "random" is for rows that are independent draws, and for
+        groups. "time" is for rows in the order of time: it holds out ten runs of consecutive rows,
+        with gaps around them (see `rankad.calibration.TimeBlocks`). The false-alarm rate is then
+        near alpha if the rows span many times the memory of the stream; `fit` warns if they do not.
+        A splitter of scikit-learn decides by its first split.
     n_jobs : int, optional
         Number of threads for cross-validation, the neighbor search, and scoring of large batches.
     random_state : int, RandomState or None, default=None
@@ -147,6 +154,8 @@ class RankAD(BaseDetector):
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
         `calibrate` does not change them.
+    calibration_record_ : CalibrationRecord
+        What is promised, on which rows, and what was tested.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     C_, sigma_ : float
@@ -225,6 +234,7 @@ class RankAD(BaseDetector):
         robust: bool | Literal["auto"] = "auto",
         calibration: str = "split",
         calibration_size: float = 0.25,
+        calibration_split: Any = "random",
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -242,6 +252,7 @@ class RankAD(BaseDetector):
         self.robust = robust
         self.calibration = calibration
         self.calibration_size = calibration_size
+        self.calibration_split = calibration_split
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -316,14 +327,22 @@ class RankAD(BaseDetector):
             raise
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, groups: ArrayLike | None = None) -> Self:
         """Learn from nominal rows, and calibrate (Algorithm 1).
+
+        The rows are tested first: whether they are copies of one another, and whether near rows of
+        the file are alike. Independent draws fail each test with a probability of at most .001.
+        Then a warning says what to do. Copies are left out: each distinct row counts once.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Nominal rows: an array, or a frame of pandas, polars or Arrow.
         y : Ignored
+        groups : array-like of shape (n_samples,), optional
+            Group of each row, if rows of one machine, patient or session are like one another.
+            Whole groups are held out, and each counts once. A p-value is then that of a new row *of
+            a new group*.
 
         Returns
         -------
@@ -332,7 +351,8 @@ class RankAD(BaseDetector):
         """
         pairs, tuning = self._pairs, self._tuning
         # Validate the rows, and hold some out.
-        fitted, rows, rng, holdout = self._begin_fit(X)
+        start = self._begin_fit(X, groups)
+        rows, rng, holdout = start.rows, start.rng, start.holdout
 
         def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:
             """Learn from rows. A fold takes over the choices of the model of all rows."""
@@ -367,7 +387,7 @@ class RankAD(BaseDetector):
         model = learn(rows[holdout.training])
         # The reference: scores of the held-out rows, or as `calibration` asks.
         reference = holdout.reference(model, learn, rows)
-        return self._end_fit(fitted, model.for_scoring(), holdout, reference, **model.attributes())
+        return self._end_fit(start, model.for_scoring(), reference, **model.attributes())
 
     def explain(
         self, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3

@@ -35,6 +35,8 @@ class MassAD(BaseDetector):
         Where the reference scores come from (see `RankAD`).
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number of rows.
+    calibration_split : {"random", "time"} or splitter, default="random"
+        Which rows "split" holds out (see `RankAD`).
     random_state : int, RandomState or None, default=None
         Draws the held-out rows, the subsamples and the columns.
 
@@ -44,6 +46,8 @@ class MassAD(BaseDetector):
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    calibration_record_ : CalibrationRecord
+        What is promised, on which rows, and what was tested.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
@@ -70,6 +74,7 @@ class MassAD(BaseDetector):
         depth: int = 1,
         calibration: str = "split",
         calibration_size: float = 0.25,
+        calibration_split: Any = "random",
         random_state: Any = None,
     ) -> None:
         self.alpha = alpha
@@ -78,10 +83,11 @@ class MassAD(BaseDetector):
         self.depth = depth
         self.calibration = calibration
         self.calibration_size = calibration_size
+        self.calibration_split = calibration_split
         self.random_state = random_state
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, groups: ArrayLike | None = None) -> Self:
         """Estimate the mass from nominal rows, and calibrate.
 
         Parameters
@@ -89,13 +95,15 @@ class MassAD(BaseDetector):
         X : array-like of shape (n_samples, n_features)
             Nominal rows.
         y : Ignored
+        groups : array-like of shape (n_samples,), optional
+            Group of each row. Whole groups are held out, and each counts once (see `RankAD.fit`).
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn)
+        return self._fit(X, self._learn, groups)
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> MeanMass:
         n_sampled = min(self.max_samples, len(rows))

@@ -49,7 +49,7 @@ class StatisticDetector(BaseDetector):
         """The statistic that scores."""
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, groups: ArrayLike | None = None) -> Self:
         """Keep nominal rows to compare new rows with, and calibrate.
 
         Parameters
@@ -57,13 +57,15 @@ class StatisticDetector(BaseDetector):
         X : array-like of shape (n_samples, n_features)
             Nominal rows.
         y : Ignored
+        groups : array-like of shape (n_samples,), optional
+            Group of each row. Whole groups are held out, and each counts once (see `RankAD.fit`).
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn)
+        return self._fit(X, self._learn, groups)
 
     @property
     def scaler_(self) -> Any:
@@ -109,6 +111,8 @@ class KLPE(StatisticDetector):
         compares with the statistic of each training row among the other training rows.
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number of rows.
+    calibration_split : {"random", "time"} or splitter, default="random"
+        Which rows "split" holds out (see `RankAD`).
     n_jobs : int, optional
         Number of threads of the neighbor search.
     random_state : int, RandomState or None, default=None
@@ -126,6 +130,8 @@ class KLPE(StatisticDetector):
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    calibration_record_ : CalibrationRecord
+        What is promised, on which rows, and what was tested.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
@@ -146,6 +152,7 @@ class KLPE(StatisticDetector):
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.25,
+        calibration_split: Any = "random",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -154,6 +161,7 @@ class KLPE(StatisticDetector):
         self.scaler = scaler
         self.calibration = calibration
         self.calibration_size = calibration_size
+        self.calibration_split = calibration_split
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -185,6 +193,8 @@ class AveragedKLPE(KLPE):
         Where the reference scores come from (see `RankAD`).
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number of rows.
+    calibration_split : {"random", "time"} or splitter, default="random"
+        Which rows "split" holds out (see `RankAD`).
     n_jobs : int, optional
         Number of threads of the neighbor search.
     random_state : int, RandomState or None, default=None
@@ -214,6 +224,7 @@ class AveragedKLPE(KLPE):
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.25,
+        calibration_split: Any = "random",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -223,6 +234,7 @@ class AveragedKLPE(KLPE):
             scaler=scaler,
             calibration=calibration,
             calibration_size=calibration_size,
+            calibration_split=calibration_split,
             n_jobs=n_jobs,
             random_state=random_state,
         )
@@ -262,6 +274,8 @@ class BPKNNG(KLPE):
         Where the reference scores come from (see `RankAD`).
     calibration_size : float or int, default=0.5
         Rows that "split" holds out: a share of the rows, or a number of rows.
+    calibration_split : {"random", "time"} or splitter, default="random"
+        Which rows "split" holds out (see `RankAD`).
     n_jobs : int, optional
         Number of threads of the neighbor search.
     random_state : int, RandomState or None, default=None
@@ -290,6 +304,7 @@ class BPKNNG(KLPE):
         scaler: Any = "standard",
         calibration: str = "split",
         calibration_size: float = 0.5,
+        calibration_split: Any = "random",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -299,6 +314,7 @@ class BPKNNG(KLPE):
             scaler=scaler,
             calibration=calibration,
             calibration_size=calibration_size,
+            calibration_split=calibration_split,
             n_jobs=n_jobs,
             random_state=random_state,
         )

@@ -12,14 +12,23 @@ from rankad.calibration.bounds import (
 )
 from rankad.calibration.budgets import FalseAlarmsPerDay, true_alarm_share
 from rankad.calibration.control import FalseAlarmControl
+from rankad.calibration.copies import KnownRows
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
     nominal_share,
     reference_for_discoveries,
 )
-from rankad.calibration.holdout import CALIBRATION_SIZE_CONSTRAINT, HOLDOUTS, Holdout
+from rankad.calibration.growth import grown
+from rankad.calibration.holdout import (
+    CALIBRATION_SIZE_CONSTRAINT,
+    CALIBRATION_SPLIT_CONSTRAINT,
+    HOLDOUTS,
+    Holdout,
+    HoldoutOptions,
+)
 from rankad.calibration.online_discoveries import OnlineDiscoveries
 from rankad.calibration.online_p_values import OnlinePValues
+from rankad.calibration.record import CalibrationRecord, CalibrationStep
 from rankad.calibration.reference import (
     CrossFittedScores,
     GroupScores,
@@ -28,14 +37,18 @@ from rankad.calibration.reference import (
     TimeScores,
     TrainingScores,
 )
+from rankad.calibration.sample import Sample
+from rankad.calibration.splits import TimeBlocks
 from rankad.calibration.weighted import WeightedScores, density_ratio
 
 __all__ = [
     "Audit",
+    "CalibrationRecord",
     "FalseAlarmBounds",
     "FalseAlarmsPerDay",
     "HeldOutScores",
     "ReferenceScores",
+    "TimeBlocks",
     "density_ratio",
     "nominal_share",
     "reference_for_discoveries",

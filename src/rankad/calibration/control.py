@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, inf, log10
-from typing import Any
+from typing import Any, Final
 
 from rankad._typing import BoolArray, FloatArray
 from rankad._warnings import warn_user
@@ -131,7 +131,7 @@ class FalseAlarmControl:
         order = self.reference.order(checked_alpha(alpha))
         if order < 1:
             raise UnresolvableAlphaError(
-                f"alpha={alpha} is too small for {self.reference.size} reference scores. "
+                f"alpha={alpha} is too small for {_size(self.reference)}. "
                 f"{advice_for_alpha(self.reference, float(alpha))}"
             )
         return order
@@ -151,18 +151,35 @@ class FalseAlarmControl:
         """Refuse a reference that was not held out, in the name of the method that needs one."""
         if self.reference.guarantee != "exact":
             raise ValueError(
-                f"{method} needs held-out reference scores; got {self.reference}. Fit with "
-                "calibration='split', or call calibrate() with new nominal rows."
+                f"{method} needs independent held-out rows; got {self.reference}. "
+                f"{_REMEDIES[self.reference.guarantee]}"
+            )
+
+    def require_mean_rate(self, method: str) -> None:
+        """Refuse a reference that was not held out, for a method that needs the mean rate only."""
+        if self.reference.guarantee in ("none", "empirical"):
+            raise ValueError(
+                f"{method} needs held-out reference scores; got {self.reference}. "
+                f"{_REMEDIES[self.reference.guarantee]}"
             )
 
     def warn_if_too_coarse(self, alpha: float) -> None:
         """Warn if nothing can alarm at an alpha."""
         if self.reference.order(checked_alpha(alpha)) < 1:
             warn_user(
-                f"alpha={alpha} is too small for {self.reference.size} reference scores, so "
+                f"alpha={alpha} is too small for {_size(self.reference)}, so "
                 f"nothing can alarm. {advice_for_alpha(self.reference, alpha)}",
                 CalibrationWarning,
             )
+
+
+_HOLD_OUT = "Fit with calibration='split', or call calibrate() with new nominal rows."
+_REMEDIES: Final = {
+    "none": _HOLD_OUT,
+    "empirical": _HOLD_OUT,
+    "groups": "Call calibrate(X, replace=True) with one new nominal row of each of many groups.",
+    "time": "Call calibrate(X, replace=True) with new nominal rows that are far apart in time.",
+}
 
 
 def checked_alpha(alpha: Any) -> float:
@@ -176,9 +193,14 @@ def advice_for_alpha(reference: ReferenceScores, alpha: float) -> str:
     needed = reference_needed(alpha)
     return (
         f"The smallest alpha that can alarm is {_rounded_up(reference.smallest_alpha)}. For "
-        f"{alpha}, give at least {needed} reference scores: fit on more rows, raise "
-        "calibration_size, or call calibrate()."
+        f"{alpha}, give at least {needed} reference {reference.unit}: fit on more "
+        f"{'groups' if reference.unit == 'groups' else 'rows'}, raise calibration_size, or call "
+        "calibrate()."
     )
+
+
+def _size(reference: ReferenceScores) -> str:
+    return f"{reference.size} reference {reference.unit}"
 
 
 def _rounded_up(value: float) -> str:

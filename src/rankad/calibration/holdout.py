@@ -10,20 +10,30 @@ from typing import Any, Final, Protocol, Self, TypeVar
 import numpy as np
 from sklearn.model_selection import KFold
 
-from rankad._borrowed import Interval
+from rankad._borrowed import HasMethods, Interval, StrOptions
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.reference import (
     CrossFittedScores,
+    GroupScores,
     HeldOutScores,
     ReferenceScores,
+    TimeScores,
     TrainingScores,
 )
+from rankad.calibration.sample import Sample
+from rankad.calibration.splits import TimeBlocks, drawn_units, first_split, run_starts
 from rankad.models import Model
 
 #: What a parameter ``calibration_size`` may be: a share of the rows, or a number of rows.
 CALIBRATION_SIZE_CONSTRAINT: Final[list[Any]] = [
     Interval(Real, 0, 1, closed="neither"),
     Interval(Integral, 1, None, closed="left"),
+]
+
+#: What a parameter ``calibration_split`` may be.
+CALIBRATION_SPLIT_CONSTRAINT: Final[list[Any]] = [
+    StrOptions({"random", "time"}),
+    HasMethods(["split"]),
 ]
 
 #: Number of folds of calibration="cross".
@@ -34,6 +44,14 @@ M = TypeVar("M", bound=Model)
 #: It learns a model from rows. If it also gets a model of all rows, the rows are a fold of them,
 #: and the new model takes over the choices of that model.
 Learn = Callable[[FloatArray, M | None], M]
+
+
+@dataclass(frozen=True)
+class HoldoutOptions:
+    """The parameters ``calibration_size`` and ``calibration_split`` of a detector."""
+
+    size: float
+    split: Any
 
 
 class Holdout(Protocol):
@@ -56,26 +74,49 @@ class Holdout(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SplitRows:
-    """Some rows train and the others calibrate. The false-alarm rate is guaranteed."""
+    """Some rows train and the others calibrate. The false-alarm rate is guaranteed.
+
+    ``make`` turns the scores of the held-out rows into the reference: of rows, groups or runs.
+    """
 
     training: IntArray
     calibration: IntArray
+    make: Callable[[FloatArray], HeldOutScores | GroupScores]
 
     @classmethod
-    def drawn(cls, n: int, size: float, rng: np.random.RandomState) -> Self:
-        """Draw the rows to hold out: a number of rows, or a share of them."""
-        n_held_out = int(size) if isinstance(size, Integral) else int(np.ceil(size * n))
-        if n - n_held_out < 2:
-            raise ValueError(
-                f"calibration_size={size} leaves {max(n - n_held_out, 0)} of {n} rows to train on, "
-                "but at least 2 are needed. Fit on more rows, or lower calibration_size."
-            )
-        order = rng.permutation(n)
-        return cls(np.sort(order[n_held_out:]), np.sort(order[:n_held_out]))
+    def drawn(cls, sample: Sample, options: HoldoutOptions, rng: np.random.RandomState) -> Self:
+        """Hold out rows, groups or runs, as the options ask."""
+        n, size = len(sample.rows), options.size
+        splitter = TimeBlocks(size=size) if options.split == "time" else options.split
+        if not isinstance(splitter, str):
+            training, held_out = first_split(splitter, sample.rows, sample.groups)
+        elif sample.groups is None or sample.labels is None:
+            held_out = drawn_units(n, size, rng, "rows")
+            training = np.setdiff1d(np.arange(n), held_out)
+        else:
+            held_out_groups = drawn_units(len(sample.labels), size, rng, "groups")
+            is_held_out = np.isin(sample.groups, held_out_groups)
+            training, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+            if len(training) < 2:
+                raise ValueError("The training groups have a single row. Fit on more rows.")
+        return cls(training, held_out, _reference_maker(sample, held_out, options.split))
 
-    def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> HeldOutScores:
+    def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> HeldOutScores | GroupScores:
         """Scores of the held-out rows."""
-        return HeldOutScores.from_scores(model(rows[self.calibration]))
+        return self.make(model(rows[self.calibration]))
+
+
+def _reference_maker(
+    sample: Sample, held_out: IntArray, split: Any
+) -> Callable[[FloatArray], HeldOutScores | GroupScores]:
+    """What turns the scores of the held-out rows into a reference."""
+    if sample.row_labels is not None:
+        labels = [sample.row_labels[row] for row in held_out]
+        return lambda scores: GroupScores.from_groups(scores, labels)
+    if isinstance(split, str) and split == "random":
+        return HeldOutScores.from_scores
+    starts = run_starts(held_out)
+    return lambda scores: TimeScores.from_runs(scores, starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +126,10 @@ class TrainingRows:
     training: IntArray
 
     @classmethod
-    def drawn(cls, n: int, size: float, rng: np.random.RandomState) -> Self:
+    def drawn(cls, sample: Sample, options: HoldoutOptions, rng: np.random.RandomState) -> Self:
         """All rows: nothing is drawn."""
-        return cls(np.arange(n))
+        require_random(options, "train")
+        return cls(np.arange(len(sample.rows)))
 
     @property
     def calibration(self) -> IntArray:
@@ -107,10 +149,21 @@ class CrossFittedRows:
     training: IntArray
 
     @classmethod
-    def drawn(cls, n: int, size: float, rng: np.random.RandomState) -> Self:
-        """Draw the folds."""
-        folds = KFold(min(_N_FOLDS, n), shuffle=True, random_state=rng).split(np.empty((n, 1)))
-        return cls(list(folds), np.arange(n))
+    def drawn(cls, sample: Sample, options: HoldoutOptions, rng: np.random.RandomState) -> Self:
+        """Draw the folds, of rows or of whole groups."""
+        require_random(options, "cross")
+        n = len(sample.rows)
+        units = np.arange(n) if sample.groups is None else sample.groups
+        n_units = int(units.max()) + 1
+        if n_units < 2:
+            raise ValueError("calibration='cross' needs at least 2 groups; got 1.")
+        splits = KFold(min(_N_FOLDS, n_units), shuffle=True, random_state=rng)
+        folds = [
+            (np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))
+            for _, held_out in splits.split(np.empty((n_units, 1)))
+            if (is_held_out := np.isin(units, held_out)).any()
+        ]
+        return cls(folds, np.arange(n))
 
     @property
     def calibration(self) -> IntArray:
@@ -125,8 +178,18 @@ class CrossFittedRows:
         return CrossFittedScores.from_scores(scores)
 
 
-#: The ways to calibrate, by name. Each draws which of n rows train.
-HOLDOUTS: Final[dict[str, Callable[[int, float, np.random.RandomState], Holdout]]] = {
+def require_random(options: HoldoutOptions, calibration: str) -> None:
+    """Refuse a split of rows for a calibration that makes none."""
+    if isinstance(options.split, str) and options.split == "random":
+        return
+    raise ValueError(
+        f"calibration_split={options.split!r} needs calibration='split'; got "
+        f"calibration={calibration!r}, which holds no rows out."
+    )
+
+
+#: The ways to calibrate, by name. Each draws which of the rows train.
+HOLDOUTS: Final[dict[str, Callable[[Sample, HoldoutOptions, np.random.RandomState], Holdout]]] = {
     "split": SplitRows.drawn,
     "train": TrainingRows.drawn,
     "cross": CrossFittedRows.drawn,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import floor
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray, IntArray
 
@@ -46,6 +48,9 @@ class ReferenceScores(ABC):
     #: a new row of a new group, near alpha for "time" and "empirical", "none".
     guarantee: ClassVar[str]
 
+    #: What the reference counts, in the words of messages.
+    unit: ClassVar[str] = "scores"
+
     @classmethod
     def from_scores(cls, scores: FloatArray) -> Self:
         """Reference of the scores of nominal rows, in any order. Above a million, it is thinned."""
@@ -56,7 +61,7 @@ class ReferenceScores(ABC):
         return cls(*thinned(in_order, np.ones(len(in_order), dtype=np.int64)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.size} scores, guarantee: {self.guarantee})"
+        return f"{type(self).__name__}({self.size} {self.unit}, guarantee: {self.guarantee})"
 
     @property
     def size(self) -> int:
@@ -113,10 +118,6 @@ class ReferenceScores(ABC):
         else:
             index = int(np.searchsorted(self._n_below, order - 1, side="right")) - 1
         return float(self.scores[index]) if index < len(self.scores) else np.inf
-
-    @abstractmethod
-    def extended(self, scores: FloatArray) -> HeldOutScores:
-        """Reference with the scores of additional held-out nominal rows."""
 
     def _n_points(self, n_scores: Any) -> Any:
         """Number of rows that the ``n_scores`` lowest scores stand for."""
@@ -180,6 +181,8 @@ class GroupScores(ReferenceScores):
         Ascending. `from_groups` sorts them.
     groups : array of int, shape (n_scores,)
         Group of each score, as a number from 0 to K - 1.
+    labels : tuple
+        Labels of the groups 0 to K - 1.
 
     Examples
     --------
@@ -189,16 +192,32 @@ class GroupScores(ReferenceScores):
     """
 
     groups: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    labels: tuple[Any, ...] = ()
     n_extra = 1
     guarantee = "groups"
+    unit = "groups"
 
     @classmethod
-    def from_groups(cls, scores: FloatArray, groups: Any) -> Self:
+    def from_groups(cls, scores: FloatArray, groups: Sequence[Any]) -> Self:
         """Reference of the scores of nominal rows in any order, and the group of each row."""
         require_numbers(scores)
-        numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+        labels, numbers = np.unique(np.asarray(groups), return_inverse=True)
         order = np.argsort(scores, kind="stable")
-        return cls(scores[order], groups=numbers[order])
+        return cls(scores[order], groups=numbers.reshape(-1)[order], labels=tuple(labels.tolist()))
+
+    def with_groups(self, scores: FloatArray, groups: Sequence[Any]) -> Self:
+        """Both references together. A group must be new."""
+        known = set(self.labels).intersection(groups)
+        if known:
+            raise ValueError(
+                f"Some groups are in the reference already: {sorted(known, key=str)[:3]}. Give "
+                "each new group a new label, or replace the reference."
+            )
+        new = type(self).from_groups(scores, groups)
+        merged = np.concatenate([self.scores, new.scores])
+        numbers = np.concatenate([self.groups, new.groups + len(self.labels)])
+        order = np.argsort(merged, kind="stable")
+        return type(self)(merged[order], groups=numbers[order], labels=(*self.labels, *new.labels))
 
     @property
     def size(self) -> int:
@@ -212,13 +231,6 @@ class GroupScores(ReferenceScores):
         p = (self.n_extra + self._n_below) / (self.size + self.n_extra)
         n_at_most = int(np.searchsorted(p, alpha, side="right")) - 1
         return float(self.scores[n_at_most]) if n_at_most < len(self.scores) else np.inf
-
-    def extended(self, scores: FloatArray) -> HeldOutScores:
-        """Refuse scores without groups."""
-        raise ValueError(
-            "The reference is of groups, and single rows do not mix with groups. Give groups, too: "
-            "calibrate(X, groups=...), or replace the reference: calibrate(X, replace=True)."
-        )
 
     def p_value(self, n_scores: int) -> float:
         """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
@@ -266,10 +278,10 @@ class TimeScores(HeldOutScores):
     guarantee = "time"
 
     @classmethod
-    def from_runs(cls, scores: FloatArray, run_starts: IntArray) -> Self:
+    def from_runs(cls, scores: FloatArray, run_starts: ArrayLike) -> Self:
         """Reference of scores in the order of time, and where its runs begin."""
         require_numbers(scores)
-        return cls(np.sort(scores), in_order=scores, run_starts=run_starts)
+        return cls(np.sort(scores), in_order=scores, run_starts=np.asarray(run_starts))
 
     def extended(self, scores: FloatArray) -> TimeScores:
         """Both references together. The new scores are one more run."""
@@ -293,10 +305,6 @@ class TrainingScores(ReferenceScores):
     n_extra = 0
     guarantee = "none"
 
-    def extended(self, scores: FloatArray) -> HeldOutScores:
-        """Only the new held-out scores, because they do not mix with scores of training rows."""
-        return HeldOutScores.from_scores(scores)
-
 
 class CrossFittedScores(ReferenceScores):
     """Out-of-fold scores of the training rows, for use with one final ranker: empirical.
@@ -311,10 +319,6 @@ class CrossFittedScores(ReferenceScores):
 
     n_extra = 1
     guarantee = "empirical"
-
-    def extended(self, scores: FloatArray) -> HeldOutScores:
-        """Only the new held-out scores, because they do not mix with out-of-fold scores."""
-        return HeldOutScores.from_scores(scores)
 
 
 def require_numbers(scores: FloatArray) -> None:

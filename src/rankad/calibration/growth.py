@@ -1,0 +1,53 @@
+"""A reference and the scores of more rows: what may be added, and what replaces it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankad._typing import FloatArray
+from rankad.calibration.reference import GroupScores, HeldOutScores, ReferenceScores, TimeScores
+
+
+def grown(
+    reference: ReferenceScores,
+    scores: FloatArray,
+    groups: Sequence[Any] | None,
+    *,
+    replace: bool,
+) -> ReferenceScores:
+    """Reference with the scores of new rows, or of these rows alone.
+
+    ``groups`` has the label of the group of each row. Scores of rows, of groups and of runs do not
+    mix.
+
+    >>> import numpy as np
+    >>> reference = HeldOutScores.from_scores(np.array([0.1, 0.2]))
+    >>> grown(reference, np.array([0.3]), None, replace=False)
+    HeldOutScores(3 scores, guarantee: exact)
+    """
+    if replace or not isinstance(reference, HeldOutScores | GroupScores):
+        return _fresh(reference, scores, groups)
+    if isinstance(reference, GroupScores):
+        if groups is None:
+            raise ValueError(
+                "The reference is of groups, and single rows do not mix with groups. Call "
+                "calibrate(X, groups=...), or replace the reference: calibrate(X, replace=True)."
+            )
+        return reference.with_groups(scores, groups)
+    if groups is not None:
+        raise ValueError(
+            "The reference is of single rows, and groups do not mix with them. Replace the "
+            "reference: calibrate(X, groups=..., replace=True)."
+        )
+    return reference.extended(scores)
+
+
+def _fresh(
+    reference: ReferenceScores, scores: FloatArray, groups: Sequence[Any] | None
+) -> ReferenceScores:
+    if groups is not None:
+        return GroupScores.from_groups(scores, groups)
+    if isinstance(reference, TimeScores):
+        return TimeScores.from_runs(scores, [0])
+    return HeldOutScores.from_scores(scores)
