@@ -27,5 +27,6 @@ def rng():
 
 @pytest.fixture
 def nominal(rng):
-    """Two unequal clusters, 240 rows of 3 columns."""
-    return np.concatenate([rng.normal(size=(160, 3)), 4 + 0.5 * rng.normal(size=(80, 3))])
+    """Two unequal clusters, 240 rows of 3 columns in random order."""
+    rows = np.concatenate([rng.normal(size=(160, 3)), 4 + 0.5 * rng.normal(size=(80, 3))])
+    return rng.permutation(rows)

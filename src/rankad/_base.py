@@ -315,9 +315,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Add nominal rows to the reference, without a new fit.
 
         More reference rows allow a smaller alpha. The rows must be new, and must have the
-        distribution of future rows. Rows that trained are refused, and so are rows that are in the reference
-        already. If the reference was not held out (``calibration="train"`` or ``"cross"``), the
-        new rows replace it.
+        distribution of future rows. Rows that trained are refused, and so are rows that are in the
+        reference already. If the reference was not held out (``calibration="train"`` or
+        ``"cross"``), the new rows replace it.
 
         Parameters
         ----------
