@@ -63,15 +63,15 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained"
 left.bar(np.arange(1, 31), counts, color="#0072B2")
 left.axhspan(expected.low, expected.high, color="0.9", zorder=0, label="95% of days")
 left.axhline(10, color="k", linestyle="--", label="budget")
-left.set(
-    xlabel="day", ylabel="false alarms", title=f"2,000 nominal rows a day, alpha = {alpha:.1%}"
-)
+left.set(xlabel="day", ylabel="false alarms")
+left.set_title(f"2,000 nominal rows a day, alpha = {alpha:.1%}", loc="left")
 left.legend()
 asked = np.array(list(shares))
 false_shares, powers = np.array(list(shares.values())).T
 right.plot(asked, powers, "o-", color="#0072B2", label="anomalies found")
 right.plot(asked, false_shares, "s-", color="#D55E00", label="false among the selected")
 right.plot(asked, asked, "k--", linewidth=1, label="asked for")
-right.set(xlabel="fdr asked for", ylabel="share", ylim=(0, 1.05), title="One batch, four rates")
+right.set(xlabel="fdr asked for", ylabel="share", ylim=(0, 1.05))
+right.set_title("One batch, four rates", loc="left")
 right.legend()
 plt.show()

@@ -62,8 +62,9 @@ print(f"after:  {np.mean(det.predict(settled[1_000:], alpha=0.05) == -1):.1%} al
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
 top.plot(np.arange(window, len(stream) + 1), rate, color="#0072B2")
 top.axhline(0.05, color="k", linestyle="--", linewidth=1, label="alpha")
-top.set(ylabel=f"alarms in {window} rows")
-DriftDisplay.from_monitor(monitor, ax=bottom)
+top.set(ylabel=f"share of {window} rows")
+top.set_title("Alarms of the detector at alpha = 5%", loc="left")
+DriftDisplay.from_monitor(monitor, name="martingale of the monitor", ax=bottom)
 for ax in (top, bottom):
     ax.axvline(n_before, color="gray", linestyle=":", label="drift begins")
 top.legend(loc="upper left")

@@ -54,10 +54,13 @@ def draw_level_sets(ax, score, **style):
 
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.8), layout="constrained", sharey=True)
-for ax, det, title in zip(axes, (published, default), ("as published", "default"), strict=True):
+for ax, det, title in zip(
+    axes, (published, default), ("RankAD.as_published()", "RankAD(): the default"), strict=True
+):
     ax.plot(*data.X.T, ".", color="0.7", markersize=3)
     draw_level_sets(ax, law.density, colors="0.45", linestyles="--", linewidths=1.0)
     draw_level_sets(ax, det.score_samples, colors="#0072B2", linewidths=1.6)
-    ax.set(title=title, xlabel="x0", aspect="equal")
+    ax.set(xlabel="x0", aspect="equal")
+    ax.set_title(title, loc="left")
 axes[0].set_ylabel("x1")
 plt.show()

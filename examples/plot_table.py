@@ -59,9 +59,12 @@ for reason in reasons.top(row, 3):
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 left.ecdf(p_malignant, color="#D55E00", label="malignant rows")
-left.ecdf(p_fresh, color="#0072B2", label="new benign rows")
+left.ecdf(p_fresh, color="#0072B2", linestyle="-.", label="new benign rows")
 left.plot([0, 1], [0, 1], "k--", linewidth=1, label="as asked for")
 left.set(xlabel="alpha", ylabel="share of rows that alarm", xlim=(0, 0.3), ylim=(0, 1.02))
+left.set_title("Alarms at every alpha", loc="left")
 left.legend(loc="center right")
-ExplanationDisplay.from_explanation(reasons, row, n_features=5, name="one alarm", ax=right)
+ExplanationDisplay.from_explanation(
+    reasons, row, n_features=5, name="One alarm, explained", ax=right
+)
 plt.show()

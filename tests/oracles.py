@@ -272,15 +272,15 @@ def dimension_adapted(points, n_neighbors, reference=None):
     return np.array(values)
 
 
-def level_mass(values, level):
+def mass_at_depth(values, depth):
     """Mass of each of the sorted values, by the definition: split by split."""
-    if level == 0 or values[0] == values[-1]:
+    if depth == 0 or values[0] == values[-1]:
         return np.full(len(values), float(len(values)))
     masses = np.zeros(len(values))
     for i in range(1, len(values)):
         probability = (values[i] - values[i - 1]) / (values[-1] - values[0])
         if probability > 0:
-            left, right = level_mass(values[:i], level - 1), level_mass(values[i:], level - 1)
+            left, right = mass_at_depth(values[:i], depth - 1), mass_at_depth(values[i:], depth - 1)
             masses += probability * np.concatenate([left, right])
     return masses
 

@@ -40,19 +40,15 @@ def made_up(key, **changes):
     place = [*methods.METHODS, *law_experiments.ORACLES].index(key.method)  # tells methods apart
     level = {RANKAD: 0.95, methods.OUTWARD: 0.96, KNN: 0.94, "true density": 0.952}
     level[methods.FOR_DIRT] = 0.949
-    accuracy_told = level.get(key.method, 0.9 + 0.001 * place) + 0.001 * key.seed
+    height = level.get(key.method, 0.9 + 0.001 * place) + 0.001 * key.seed
     n_train = 100 if key.set == "small" else 1_000
     if ", n = " in key.set:
         n_train = int(key.set.split(", n = ")[1])
     if key.set.endswith(" rows"):
         n_train = int(key.set.split(", ")[1].split()[0])
     measures = {
-        **dict.fromkeys(("auc", "average_precision", "power", "spearman"), accuracy_told),
-        **{
-            f"{what}_{kind}": accuracy_told
-            for what in ("auc", "power")
-            for kind in law_experiments.KINDS
-        },
+        **dict.fromkeys(("auc", "average_precision", "power", "spearman"), height),
+        **{f"{what}_{kind}": height for what in ("auc", "power") for kind in law_experiments.KINDS},
         **{f"{what}_{share}": 0.1 for what in ("mass", "volume") for share in (50, 90, 97)},
         **dict(zip(FALSE_ALARMS, ALPHAS, strict=True)),
         "fit_seconds": 1.0,
@@ -241,7 +237,7 @@ def test_level_sets_of_a_wrong_score_are_as_wrong_as_its_intervals():
         assert_allclose(errors[f"volume_{100 * share:.0f}"], volume, rtol=0.05)
 
 
-def test_a_volume_of_too_few_points_is_not_told():
+def test_a_volume_of_too_few_points_is_not_reported():
     rng = np.random.RandomState(0)
     sample = NORMAL_1.sample(500, rng)
     broad = level_sets.BroadSample.around(sample, 120, rng)

@@ -41,11 +41,11 @@ def test_good_links_pass(site, body):
         ('<link rel="stylesheet" href="//example.org/a.css">', "loads //example.org/a.css"),
     ],
 )
-def test_bad_ones_are_told(site, body, problem):
+def test_bad_ones_are_reported(site, body, problem):
     assert found(site, body) == [f"index.html: {problem}"]
 
 
-def test_fonts_from_elsewhere_are_told(site):
+def test_fonts_from_elsewhere_are_reported(site):
     (site / "_static" / "style.css").write_text('@import url("https://example.org/font.css");')
     (problem,) = found(site, "")
     assert problem.startswith("_static/style.css: loads from elsewhere")

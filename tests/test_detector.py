@@ -69,7 +69,7 @@ def test_any_alpha_is_p_at_most_alpha_without_refitting(detector, new, alpha):
     )
 
 
-def test_the_constructors_alpha_is_the_default_level(nominal, new):
+def test_the_constructors_alpha_is_the_default_alpha(nominal, new):
     detector = RankAD(alpha=0.2, random_state=0).fit(nominal)
     assert_array_equal(detector.predict(new), detector.predict(new, alpha=0.2))
     assert_array_equal(detector.predict(new), np.where(detector.decision_function(new) < 0, -1, 1))
@@ -100,7 +100,7 @@ def test_the_constructors_alpha_too_fine_warns_and_nothing_alarms(nominal, new):
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 2, "0.05", [0.1]])
-def test_an_alpha_that_is_no_level_is_refused(detector, new, alpha):
+def test_an_alpha_outside_its_range_is_refused(detector, new, alpha):
     with pytest.raises(ValueError, match="alpha must be a number between 0 and 1"):
         detector.predict(new, alpha=alpha)
 
@@ -750,7 +750,7 @@ def test_splits_of_rows_that_do_not_train_are_refused(nominal):
     )
 
 
-def test_robust_leaves_out_a_tenth_by_itself_and_up_to_half_if_told(nominal, rng):
+def test_robust_leaves_out_a_tenth_by_itself_and_up_to_half_if_asked(nominal, rng):
     scattered = 90.0 * rng.normal(size=(36, 3))
     rows = np.concatenate([nominal, scattered])
     params = {"calibration": "train", "random_state": 0}

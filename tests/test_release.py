@@ -1,5 +1,6 @@
-"""What a release says of itself agrees, and its check finds what is wrong."""
+"""The parts of a release have one version, and its check finds what is wrong."""
 
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -94,6 +95,16 @@ def test_unreleased_is_enough_until_there_is_a_tag(repository):
 def test_good_packages_have_no_problems():
     assert list(release_check.wheel_problems(WHEEL, MODULES)) == []
     assert list(release_check.sdist_problems(SDIST)) == []
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="these are sources without git")
+def test_the_files_of_the_repository_may_be_in_a_source_distribution():
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    packed = [name for name in listed if not name.startswith((".ci/", ".github/"))]
+    made = ["PKG-INFO"]
+    assert list(release_check.sdist_problems([*packed, *made])) == []
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ INTERRUPTED = """
     import numpy as np
     from rankad import RankAD
 
-    rows = np.random.default_rng(0).normal(size=(3000, 4))  # a grid that takes long
+    rows = np.random.default_rng(0).normal(size=(3000, 4))  # a fit of many seconds
     RankAD.as_published(sigma=[1.0], C=[1.0]).fit(rows[:100])  # compile
     detector = RankAD.as_published(n_jobs=2, random_state=0)
     ready = threading.Timer(1.0, lambda: print("ready", flush=True))

@@ -42,7 +42,9 @@ _SDIST_NEEDS = (
 
 #: Files that a source distribution may hold.
 _SDIST_FOLDERS = ("benchmarks", "docs", "examples", "src", "tests", "tools")
-_SDIST_TYPES = (".cff", ".css", ".json", ".md", ".png", ".py", ".rst", ".svg", ".toml", ".typed")
+_SDIST_TYPES = (
+    *(".cff", ".css", ".json", ".md", ".png", ".py", ".rst", ".svg", ".toml", ".txt", ".typed"),
+)
 
 #: What is made, fetched or private, and in no package.
 _UNWANTED = re.compile(
@@ -191,13 +193,13 @@ def check_installed(package: Path, version: str) -> None:
 
 
 def run(*command: str, cwd: Path = ROOT, quiet: bool = False) -> None:
-    """Run a command; if it fails, say what it said."""
+    """Run a command. If it fails, the error has its output."""
     outcome = subprocess.run(
         command, cwd=cwd, check=False, capture_output=quiet, text=True, encoding="utf-8"
     )
     if outcome.returncode:
-        told = f"\n{outcome.stdout}{outcome.stderr}" if quiet else ""
-        raise ReleaseError(f"{' '.join(command)} failed.{told}")
+        output = f"\n{outcome.stdout}{outcome.stderr}" if quiet else ""
+        raise ReleaseError(f"{' '.join(command)} failed.{output}")
 
 
 if __name__ == "__main__":

@@ -77,7 +77,8 @@ in three minutes.
 ![Microseconds to score a row, seconds to fit](images/speed.png)
 
 The picture shows numbers of the tables below. Further to the left is faster. The next picture shows
-how times grow, with one thread each, from the same run:
+how times grow, with one thread each. `python benchmarks/speed --curves` measures and draws only
+this picture, so it names its processor:
 
 ![Scoring and fitting time against size](images/speed_growth.png)
 """

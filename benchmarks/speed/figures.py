@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
+import machine
 import numpy as np
 from matplotlib import style
 from matplotlib.axes import Axes
@@ -67,13 +68,14 @@ def draw_all(folder: Path, repeats: int) -> None:
             "dimension": against_dimension(repeats),
             "fits": fits_against_rows(repeats),
         }
-    (folder / NUMBERS).write_text(json.dumps(measured, indent=1) + "\n")
+    on_file = {"processor": machine.description()["processor"], "curves": measured}
+    (folder / NUMBERS).write_text(json.dumps(on_file, indent=1) + "\n")
     draw(folder)
 
 
 def draw(folder: Path) -> None:
     """Draw the measured numbers."""
-    measured = json.loads((folder / NUMBERS).read_text())
+    on_file = json.loads((folder / NUMBERS).read_text())
     style.use(("default", PICTURE))
     figure = Figure(figsize=(9.0, 8.6), layout="constrained")
     axes = figure.subplots(2, 2)
@@ -84,7 +86,7 @@ def draw(folder: Path) -> None:
         "fits": ("(d) Fitting: 10 columns", "Rows to train on"),
     }
     for axis, (name, (title, x_label)) in zip(axes.flat, panels.items(), strict=True):
-        _draw(axis, measured[name])
+        _draw(axis, on_file["curves"][name])
         axis.set(xlabel=x_label, ylabel="Microseconds a row")
         axis.set_title(title, loc="left")
     axes[1, 1].set_ylabel("Seconds")
@@ -95,7 +97,7 @@ def draw(folder: Path) -> None:
         loc="outside lower center",
         ncols=3,
         handlelength=3.2,
-        title="One thread. Bars: from the fastest to the slowest repeat",
+        title=f"One thread, {on_file['processor']}. Bars: from the fastest to the slowest repeat",
     )
     save_png(figure, folder / "speed_growth.png")
 

@@ -67,13 +67,13 @@ def test_masses_match_the_definition_with_ties(values, depth):
     distinct, counts = np.unique(ordered, return_counts=True)
     if np.ptp(ordered) < 1e-9 and distinct.size > 1:
         return  # probabilities of splits in denormal gaps are rounding errors
-    expected = oracles.level_mass(ordered, depth)
+    expected = oracles.mass_at_depth(ordered, depth)
     assert_allclose(
         np.repeat(masses_at_depth(distinct, counts, depth), counts), expected, rtol=1e-6
     )
 
 
-def test_level_one_mass_has_the_published_closed_form(rng):
+def test_mass_of_depth_one_has_the_published_closed_form(rng):
     x = np.sort(rng.normal(size=12))
     p = np.diff(x) / (x[-1] - x[0])
     published = [
@@ -218,7 +218,7 @@ class _FittedWithLabels(BaseEstimator):
         return self.best_estimator_.decision_function(X)
 
 
-def test_settings_beyond_the_rows_are_told(rng):
+def test_settings_beyond_the_rows_are_reported(rng):
     rows = rng.normal(size=(40, 2))
     with pytest.warns(UserWarning, match="n_neighbors=1000 lowered to 29"):
         KLPE(alpha=0.5, n_neighbors=1000, random_state=0).fit(rows)

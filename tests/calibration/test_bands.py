@@ -62,7 +62,7 @@ def test_the_default_is_tight_where_alarms_are():
 
 
 @pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1, 0.5])
-def test_with_more_scores_the_default_comes_down_to_the_level(alpha):
+def test_with_more_scores_the_default_comes_down_to_alpha(alpha):
     sizes = [1_000, 2_000, 2_001, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000]
     limits = [
         false_alarm_band(n, 0.95, orders=[max(int(alpha * (n + 1)), 1)])[0] / alpha for n in sizes

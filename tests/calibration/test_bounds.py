@@ -36,7 +36,7 @@ def test_the_safe_order_is_the_largest_within_the_limit(n):
     assert safe_order(0.05, 0.95, n) == int((limits <= 0.05).sum())
 
 
-def test_however_low_the_confidence_the_mean_stays_within_the_level():
+def test_however_low_the_confidence_the_mean_stays_within_alpha():
     assert safe_order(0.05, 0.2, 1000) == 50
     assert reference_needed(0.009, confidence=0.5) == 111
     assert safe_order(0.009, 0.5, 111) == 1

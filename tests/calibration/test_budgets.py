@@ -17,7 +17,7 @@ from rankad.exceptions import UnresolvableAlphaError
 CONTROL = FalseAlarmControl(HeldOutScores.from_scores(np.arange(99.0)))
 
 
-def test_a_budget_is_a_level():
+def test_a_budget_is_an_alpha():
     assert CONTROL.alpha_for(events_per_day=200, alarms_per_day=4) == pytest.approx(0.02)
 
 

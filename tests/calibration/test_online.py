@@ -17,20 +17,20 @@ def mixed_p_values(rng, n, share=0.2, effect=3.0):
     return norm.cdf(rng.normal(size=n) - effect * ~is_null), is_null
 
 
-def lord_level(t, p, rejected, q):
+def lord_alpha(t, p, rejected, q):
     """LORD++ as published: t counts from 1, and rejected has the times of earlier discoveries."""
 
     def g(j):
         return 0.07720838 * log(max(j, 2)) / (j * exp(sqrt(log(j))))
 
     w0 = q / 10
-    level = w0 * g(t)
+    alpha = w0 * g(t)
     for number, tau in enumerate(rejected):
-        level += (q - w0 if number == 0 else q) * g(t - tau)
-    return level
+        alpha += (q - w0 if number == 0 else q) * g(t - tau)
+    return alpha
 
 
-def saffron_level(t, p, rejected, q):
+def saffron_alpha(t, p, rejected, q):
     def g(j):
         return 0.4374901658 * j**-1.6
 
@@ -38,13 +38,13 @@ def saffron_level(t, p, rejected, q):
         return sum(p[i - 1] <= 0.5 for i in range(tau + 1, t))
 
     w0 = q / 2
-    level = w0 * g(t - candidates(0))
+    alpha = w0 * g(t - candidates(0))
     for number, tau in enumerate(rejected):
-        level += (q - w0 if number == 0 else q) * g(t - tau - candidates(tau))
-    return min(0.5, (1 - 0.5) * level)
+        alpha += (q - w0 if number == 0 else q) * g(t - tau - candidates(tau))
+    return min(0.5, (1 - 0.5) * alpha)
 
 
-def addis_level(t, p, rejected, q):
+def addis_alpha(t, p, rejected, q):
     def g(j):
         return 0.4374901658 * (j + 1) ** -1.6
 
@@ -55,28 +55,28 @@ def addis_level(t, p, rejected, q):
         return sum(p[i - 1] <= 0.25 for i in range(tau + 1, t))
 
     w0 = q / 2
-    level = w0 * g(selected(1, t - 1) - candidates(0))
+    alpha = w0 * g(selected(1, t - 1) - candidates(0))
     for number, tau in enumerate(rejected):
         place = selected(1, t - 1) - selected(1, tau) - candidates(tau)
-        level += (q - w0 if number == 0 else q) * g(place)
-    return min(0.25, (0.5 - 0.25) * level)
+        alpha += (q - w0 if number == 0 else q) * g(place)
+    return min(0.25, (0.5 - 0.25) * alpha)
 
 
-ORACLES = {"lord": lord_level, "saffron": saffron_level, "addis": addis_level}
+ORACLES = {"lord": lord_alpha, "saffron": saffron_alpha, "addis": addis_alpha}
 
 
 @METHODS
 @pytest.mark.parametrize("fdr", [0.05, 0.3])
-def test_levels_match_the_published_formula(method, fdr, rng):
+def test_alphas_match_the_published_formula(method, fdr, rng):
     p, _ = mixed_p_values(rng, 200)
     p[[40, 90]] = 0.0, 1.0
     discoveries = OnlineDiscoveries(fdr, method)
     rejected = []
     for t, value in enumerate(p, start=1):
-        level = ORACLES[method](t, p, rejected, fdr)
-        assert_allclose(discoveries.next_alpha, level, rtol=1e-12)
-        assert discoveries.test(value) == (value <= level)
-        if value <= level:
+        alpha = ORACLES[method](t, p, rejected, fdr)
+        assert_allclose(discoveries.next_alpha, alpha, rtol=1e-12)
+        assert discoveries.test(value) == (value <= alpha)
+        if value <= alpha:
             rejected.append(t)
     assert (discoveries.n_tested, discoveries.n_discoveries) == (200, len(rejected))
     assert len(rejected) > 5
@@ -116,18 +116,18 @@ def test_the_false_discovery_rate_is_kept(method, share, rng):
 @METHODS
 def test_nothing_tested(method):
     discoveries = OnlineDiscoveries(method=method)
-    level = discoveries.next_alpha
+    alpha = discoveries.next_alpha
     is_discovery = discoveries.test_many([])
     assert (is_discovery.shape, is_discovery.dtype) == ((0,), bool)
     assert (discoveries.n_tested, discoveries.n_discoveries, discoveries.next_alpha) == (
         0,
         0,
-        level,
+        alpha,
     )
 
 
 @pytest.mark.parametrize(("method", "part"), [("lord", 187), ("saffron", 9), ("addis", 18)])
-def test_the_first_level_is_the_documented_part_of_the_rate(method, part):
+def test_the_first_alpha_is_the_documented_part_of_the_rate(method, part):
     assert round(0.1 / OnlineDiscoveries(0.1, method).next_alpha) == part
 
 

@@ -31,7 +31,7 @@ def test_help_and_version():
     assert "reproduce" in run("--help").output
 
 
-def test_a_figure_is_made_and_told(tmp_path):
+def test_a_figure_is_made_and_reported(tmp_path):
     outcome = run("reproduce", "fig1", "--out", str(tmp_path / "out"))
     assert outcome.exit_code == 0
     files = [tmp_path / "out" / name for name in ("fig1.png", "fig1.svg")]
@@ -54,7 +54,7 @@ def test_a_missing_data_folder_is_a_message(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_data_files_are_told_all_at_once(tmp_path, monkeypatch):
+def test_missing_data_files_are_reported_all_at_once(tmp_path, monkeypatch):
     def not_to_be_had(name, folder, **options):
         raise datasets.DownloadError(f"The data set {name!r} could not be downloaded.")
 
@@ -131,7 +131,7 @@ def test_a_disk_that_fills_up_leaves_the_records_that_fit(tmp_path):
 
 @pytest.mark.posix
 @pytest.mark.parametrize("where", ["/proc/nowhere", "/dev/null/out"])
-def test_a_folder_that_cannot_be_written_is_told_first(where):
+def test_a_folder_that_cannot_be_written_is_reported_first(where):
     outcome = run("reproduce", "fig2", "--out", where)
     assert outcome.exit_code == 1
     assert outcome.stderr.startswith("Error: /")
@@ -160,10 +160,10 @@ def test_an_interrupted_run_says_so_and_goes_on_when_called_again(tmp_path, numb
     )
     wait_for(records)
     os.killpg(started.pid, number)  # as a terminal does
-    _, told = started.communicate(timeout=60)
+    _, errors = started.communicate(timeout=60)
     assert started.returncode == 130
-    assert "Interrupted. The finished runs are kept in" in told
-    assert "Traceback" not in told
+    assert "Interrupted. The finished runs are kept in" in errors
+    assert "Traceback" not in errors
     assert [path.name for path in tmp_path.iterdir()] == ["records.json"]
     kept = json.loads(records.read_text())["records"]
     assert 0 < len(kept) < 10
@@ -175,7 +175,7 @@ def test_an_interrupted_run_says_so_and_goes_on_when_called_again(tmp_path, numb
 
 
 def may_stop():
-    """Who is started by a shell in the background may have been told to ignore it."""
+    """A shell starts background processes so that they ignore the interrupt: undo that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

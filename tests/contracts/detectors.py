@@ -52,7 +52,7 @@ CASES = [
     Case("BPKNNG", BPKNNG()),
     Case("MassAD", MassAD(), finds_far_points=False),
     Case(
-        "MassAD level 2", MassAD(n_estimators=10, max_samples=32, depth=2), finds_far_points=False
+        "MassAD depth 2", MassAD(n_estimators=10, max_samples=32, depth=2), finds_far_points=False
     ),
     Case("one-class SVM", Calibrated(OneClassSVM()), finds_far_points=False),
     Case("isolation forest", Calibrated(IsolationForest(n_estimators=20)), finds_far_points=False),

@@ -56,12 +56,12 @@ def test_any_alpha_is_p_at_most_alpha(detector, new, alpha):
     assert_array_equal(alarms, detector.p_values(new) <= alpha)
 
 
-def test_the_default_level_is_the_sign_of_the_decision(detector, new):
+def test_the_default_alpha_is_the_sign_of_the_decision(detector, new):
     assert_array_equal(detector.predict(new) == -1, detector.decision_function(new) < 0)
     assert_array_equal(detector.predict(new), detector.predict(new, alpha=detector.alpha))
 
 
-def test_a_level_too_fine_is_refused_where_nothing_is_that_small(detector, new):
+def test_an_alpha_too_fine_is_refused_where_nothing_is_that_small(detector, new):
     if detector.reference_.smallest_alpha == 0.0:
         assert_array_equal(detector.predict(new, alpha=1e-9) == -1, detector.p_values(new) == 0.0)
         return

@@ -73,7 +73,7 @@ def test_bounds_are_those_of_the_law(exact):
     assert_allclose(exact.false_alarm_band(0.9), false_alarm_band(n, 0.9))
 
 
-def test_budgets_are_levels_and_counts(exact):
+def test_budgets_are_alphas_and_counts(exact):
     n = exact.reference_.size
     alpha = exact.alpha_for(events_per_day=1_000, alarms_per_day=50)
     assert alpha == 0.05
@@ -118,7 +118,7 @@ def test_before_fit_nothing_is_said(name, rng):
         CALLS[name](RankAD(), rng.normal(size=(5, 2)))
 
 
-def test_too_few_references_for_a_confidence_are_told_how_many(rng):
+def test_too_few_references_for_a_confidence_name_the_number_needed(rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
     with pytest.raises(
         UnresolvableAlphaError, match=r"at least 299 reference scores: fit on more rows"
@@ -126,7 +126,7 @@ def test_too_few_references_for_a_confidence_are_told_how_many(rng):
         detector.predict(np.zeros((1, 2)), alpha=0.01, confidence=0.95)
 
 
-def test_a_batch_that_the_reference_is_too_coarse_for_is_told(rng):
+def test_a_batch_that_the_reference_is_too_coarse_for_is_reported(rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
     batch = np.concatenate([rng.normal(size=(999, 2)), [[50.0, 50.0]]])
     with pytest.warns(CalibrationWarning, match=r"too coarse to select them at fdr=0\.1.*at least"):
@@ -166,7 +166,7 @@ def test_one_reference_answers_everything(rng):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 2.0, float("nan"), "0.1", None])
-def test_levels_outside_their_range_are_refused(alpha, rng):
+def test_alphas_outside_their_range_are_refused(alpha, rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
     rows = rng.normal(size=(5, 2))
     calls = [

@@ -235,7 +235,7 @@ def test_an_expansion_is_frozen_and_pickles(expansion, rng):
     assert repr(expansion) == "KernelExpansion(40 centers, 3 features, sigma=0.8, float64)"
 
 
-def test_reference_scores_in_any_form_compile_nothing_anew(expansion, rng):
+def test_reference_scores_in_any_form_compile_nothing_again(expansion, rng):
     point, reference = rng.normal(size=3), np.sort(expansion(rng.normal(size=(50, 3))))
     rank = expansion.rank(point, reference)
     n_compiled = len(rank_of.signatures)

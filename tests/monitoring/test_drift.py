@@ -136,17 +136,17 @@ def test_a_long_run_of_one_p_value_neither_overflows_nor_breaks(betting, p):
 @pytest.mark.slow
 @STRATEGIES
 def test_villes_bound_holds_for_exchangeable_streams(betting):
-    n_streams, level = 1000, 1 / 20
+    n_streams, alpha = 1000, 1 / 20
     n_alarms = 0
     for seed in range(n_streams):
         rng = np.random.default_rng(seed)
         # Exchangeable, but dependent and tied.
         scores = np.round(rng.normal() + rng.normal(size=400), 1)
         monitor = DriftMonitor(
-            HeldOutScores.from_scores(scores[:30]), betting=betting, alpha=level, random_state=seed
+            HeldOutScores.from_scores(scores[:30]), betting=betting, alpha=alpha, random_state=seed
         )
         n_alarms += monitor.update_many(scores[30:])
-    assert n_alarms / n_streams <= level + 4 * np.sqrt(level * (1 - level) / n_streams)
+    assert n_alarms / n_streams <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / n_streams)
     assert n_alarms > 0
 
 

@@ -54,7 +54,7 @@ def test_columns_are_checked(rng):
         Reweighted.estimated(unnamed, frame.to_numpy(), rng.normal(size=(300, 3)))
 
 
-def test_one_row_with_much_of_the_weight_is_told(rng):
+def test_one_row_with_much_of_the_weight_is_reported(rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(200, 1)))
     with pytest.warns(CalibrationWarning, match=r"one of them has 5\.0% of the weight"):
         Reweighted(detector, rng.normal(size=(400, 1)), lambda X: np.r_[21.0, np.ones(399)])
@@ -74,7 +74,7 @@ def false_alarm_rate(make, n_repeats=150):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rankad.exceptions.CalibrationWarning")
-def test_the_true_ratio_restores_the_level_that_the_shift_took():
+def test_the_true_ratio_restores_the_rate_that_the_shift_changed():
     plain = false_alarm_rate(lambda detector, *_: detector)
     true = false_alarm_rate(lambda d, X, _: Reweighted(d, X, lambda rows: np.exp(rows[:, 0])))
     estimated = false_alarm_rate(Reweighted.estimated)
@@ -96,7 +96,7 @@ def test_unequal_samples_do_not_bias_the_ratio(n_old, n_new, rng):
     assert_allclose(np.log(ratio(points)), points[:, 0] - 0.5, atol=0.5)
 
 
-def test_few_effective_rows_are_told(rng):
+def test_few_effective_rows_are_reported(rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(200, 1)))
     with pytest.warns(CalibrationWarning, match="effective size"):
         Reweighted(detector, rng.normal(size=(100, 1)), lambda X: np.exp(3 * X[:, 0]))

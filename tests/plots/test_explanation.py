@@ -73,7 +73,7 @@ def test_lists_of_rows_are_explained(plane):
     assert {reason.name for reason in display.reasons} == {"x0", "x1"}
 
 
-def test_a_row_that_no_feature_saves_says_so(frame):
+def test_a_row_that_no_single_feature_makes_nominal_is_marked(frame):
     rows = frame.fresh[:1].assign(pressure=50.0)
     display = ExplanationDisplay.from_estimator(frame.detector, rows)
     assert display.ax_.get_title(loc="left").endswith("and no feature alone would raise it")

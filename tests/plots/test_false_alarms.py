@@ -21,17 +21,17 @@ def test_rates_and_bars_are_those_of_an_audit(plane):
 
 def test_interval_and_limit_are_the_detectors(plane):
     display = FalseAlarmDisplay.from_estimator(plane.detector, plane.fresh, confidence=0.9)
-    at = np.searchsorted(display.levels, 13 / 126 - 1e-9)
-    bounds = plane.detector.false_alarm_bounds(display.levels[at] + 1e-9, confidence=0.9)
+    at = np.searchsorted(display.band_alphas, 13 / 126 - 1e-9)
+    bounds = plane.detector.false_alarm_bounds(display.band_alphas[at] + 1e-9, confidence=0.9)
     assert_allclose([display.low[at], display.high[at]], [bounds.low, bounds.high])
     limit = plane.detector.false_alarm_band(0.9)[12]
     assert_allclose(display.limits[at], limit)
     for area, top in ((display.interval_, bounds.high), (display.band_, limit)):
         x, y = area.get_paths()[0].vertices.T
-        assert_allclose(y[x == display.levels[at]].max(), top)
+        assert_allclose(y[x == display.band_alphas[at]].max(), top)
 
 
-def test_usual_levels_are_those_the_reference_resolves(plane):
+def test_usual_alphas_are_those_the_reference_resolves(plane):
     display = FalseAlarmDisplay.from_estimator(plane.detector, plane.fresh)
     assert_array_equal(display.alphas, [0.01, 0.02, 0.05, 0.1, 0.2, 0.5])
     tiny = FalseAlarmDisplay.from_predictions([0.5, 1.0], n_reference=1)
@@ -59,8 +59,8 @@ def test_a_second_detector_needs_no_second_band(plane):
     labels = [text.get_text() for text in first.ax_.get_legend().get_texts()]
     assert sorted(labels) == sorted(
         [
-            "95% limit, all levels at once",
-            "95% interval, each level",
+            "95% limit, all alphas at once",
+            "95% interval, each alpha",
             "as asked for",
             "RankAD (200 rows)",
             "other (9 rows)",

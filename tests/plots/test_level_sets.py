@@ -31,7 +31,7 @@ def test_scores_are_the_detectors_on_the_grid(plane):
         assert_allclose(display.scores[i], plane.detector.score_samples(rows), rtol=1e-12)
 
 
-def test_each_contour_is_labeled_once_with_its_level(plane):
+def test_each_contour_is_labeled_once_with_its_alpha(plane):
     display = LevelSetDisplay.from_estimator(plane.detector, plane.fresh, grid=60)
     labels = [text.get_text() for text in display.contours_.labelTexts]
     assert labels == ["0.01", "0.05", "0.1", "0.25", "0.5"]
@@ -102,7 +102,7 @@ def test_bad_parameters_are_refused(plane):
         LevelSetDisplay.from_estimator(RankAD(), plane.fresh)
 
 
-def test_levels_finer_than_the_reference_are_left_out(plane):
+def test_alphas_finer_than_the_reference_are_left_out(plane):
     with pytest.warns(CalibrationWarning, match=r"No contour at 0\.001: 125 .*at least 999"):
         display = LevelSetDisplay.from_estimator(
             plane.detector, plane.fresh, alphas=[0.001, 0.5], grid=10
@@ -110,7 +110,7 @@ def test_levels_finer_than_the_reference_are_left_out(plane):
     assert [*display.thresholds] == [0.5]
 
 
-def test_levels_off_the_grid_are_not_drawn(plane):
+def test_alphas_off_the_grid_are_not_drawn(plane):
     middle = plane.fresh[plane.detector.score_samples(plane.fresh).argmax()]
     display = LevelSetDisplay.from_estimator(
         plane.detector, np.stack([middle, middle + 1e-9]), alphas=[0.01], grid=3
@@ -118,7 +118,7 @@ def test_levels_off_the_grid_are_not_drawn(plane):
     assert display.contours_ is None
 
 
-def test_tied_levels_share_a_contour(plane):
+def test_tied_alphas_share_a_contour(plane):
     display = LevelSetDisplay.from_estimator(plane.detector, plane.fresh, grid=20)
     middle = float(np.median(display.scores))
     display.thresholds = {0.1: middle, 0.2: middle}

@@ -39,7 +39,7 @@ def test_the_band_takes_account_of_the_reference(rng):
     p = rng.integers(1, 101, size=200) / 100
     display = PValueDisplay.from_predictions(p, n_reference=99, confidence=0.9)
     law = betabinom(200, 30, 70)
-    assert_allclose(display.levels, np.arange(1, 101) / 100)
+    assert_allclose(display.band_alphas, np.arange(1, 101) / 100)
     assert_allclose([display.low[29], display.high[29]], law.ppf([0.05, 0.95]) / 200)
     assert (display.low[-1], display.high[-1]) == (1.0, 1.0)
     assert_allclose(max(corners(display.band_)[0.3]), display.high[29])
@@ -48,30 +48,30 @@ def test_the_band_takes_account_of_the_reference(rng):
 def test_without_a_reference_the_band_is_binomial(rng):
     display = PValueDisplay.from_predictions(rng.uniform(size=50))
     assert display.n_reference is None
-    low, high = binom.ppf([[0.025], [0.975]], 50, display.levels) / 50
+    low, high = binom.ppf([[0.025], [0.975]], 50, display.band_alphas) / 50
     assert_allclose(display.low, low)
     assert_allclose(display.high, high)
 
 
-def test_many_reference_scores_are_drawn_at_some_levels_only(rng):
+def test_many_reference_scores_are_drawn_at_some_alphas_only(rng):
     p = rng.integers(1, 100_002, size=1_000) / 100_001
     display = PValueDisplay.from_predictions(p, n_reference=100_000)
-    assert len(display.levels) < 121
-    assert display.levels[-1] == 1.0
-    orders = np.rint(display.levels * 100_001).astype(int)
+    assert len(display.band_alphas) < 121
+    assert display.band_alphas[-1] == 1.0
+    orders = np.rint(display.band_alphas * 100_001).astype(int)
     for at in (0, 40, 90):
         law = betabinom(1_000, orders[at], 100_001 - orders[at])
         assert_allclose([display.low[at], display.high[at]], law.ppf([0.025, 0.975]) / 1_000)
 
 
-def test_the_band_holds_each_level_as_often_as_it_says():
+def test_the_band_holds_each_alpha_as_often_as_it_says():
     rng = np.random.default_rng(0)
     display = PValueDisplay.from_predictions([1.0] * 40, n_reference=60, confidence=0.8)
     inside = []
     for _ in range(2_000):
         reference, scores = np.sort(rng.normal(size=60)), rng.normal(size=40)
         p = (1 + np.searchsorted(reference, scores)) / 61
-        shares = (p <= display.levels[:, None] + 1e-9).mean(axis=1)
+        shares = (p <= display.band_alphas[:, None] + 1e-9).mean(axis=1)
         inside.append((display.low <= shares + 1e-9) & (shares <= display.high + 1e-9))
     rates = np.mean(inside, axis=0)
     assert rates.min() > 0.8 - 3 * np.sqrt(0.8 * 0.2 / 2_000)
@@ -102,7 +102,7 @@ def test_two_curves_share_axes_diagonal_and_band(plane):
     assert second.band_ is None
     labels = [text.get_text() for text in first.ax_.get_legend().get_texts()]
     assert labels == [
-        "95% interval, each level",
+        "95% interval, each alpha",
         "uniform",
         "RankAD (200 rows)",
         "again (200 rows)",

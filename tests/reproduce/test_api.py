@@ -178,7 +178,7 @@ def test_figures_without_runs_do_not_mind_other_records(made, tmp_path):
     assert reproduce(["fig1"], out=tmp_path).records == []
 
 
-def test_a_process_that_is_killed_is_told(tmp_path):
+def test_a_process_that_is_killed_is_reported(tmp_path):
     some = [Task(task.key, kill_this_process) for task in tasks([QUICK_FIG_2], 1)]
     file = RecordFile(tmp_path / "records.json", "full")
     with pytest.raises(ReproductionError, match="lack of memory"):

@@ -37,7 +37,7 @@ def test_the_published_means_are_those_of_its_table():
     ]
 
 
-def test_rows_train_or_test_and_are_drawn_anew_for_each_run():
+def test_rows_train_or_test_and_are_drawn_again_for_each_run():
     data = datasets.mulcross(1_000, random_state=0)
     first, again, second = (split(data, Sizes(200, 300), seed) for seed in (0, 0, 1))
     assert_array_equal(first.train, again.train)
@@ -85,9 +85,9 @@ def test_each_experiment_has_its_own_number_of_runs_unless_one_is_asked_for():
         Experiment(f"{n}", lambda: ["a", "b"], lambda name: [f"{name}1"], repr, n_runs=n)
         for n in (1, 3)
     )
-    told = [(task.key.experiment, task.key.set, task.key.seed) for task in tasks([few, more])]
+    order = [(task.key.experiment, task.key.set, task.key.seed) for task in tasks([few, more])]
     first = [(n, name, 0) for n in ("1", "3") for name in "ab"]
-    assert told == [*first, *(("3", name, seed) for seed in (1, 2) for name in "ab")]
+    assert order == [*first, *(("3", name, seed) for seed in (1, 2) for name in "ab")]
     assert {task.key.method for task in tasks([few])} == {"a1", "b1"}
     assert len(list(tasks([few, more], n_runs=2))) == 8
     assert list(tasks([])) == []

@@ -74,7 +74,10 @@ RECORD = (
         *("", "[]", '{"format": 1, "records": []}', "half a fi", "\xff"),
         '{"format": 2, "records": [{"set": 3}]}',
         '{"format": 2, "records": [3]}',
-        *(f'{{"format": 2, "records": [{RECORD % told}]}}' for told in ("3", '{"auc": "high"}')),
+        *(
+            f'{{"format": 2, "records": [{RECORD % measures}]}}'
+            for measures in ("3", '{"auc": "high"}')
+        ),
     ],
 )
 def test_other_files_are_refused_and_left_alone(tmp_path, content):

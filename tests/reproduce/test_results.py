@@ -82,7 +82,7 @@ def test_an_exact_detector_is_found_wanting_as_seldom_as_agreed(key):
 
 
 @pytest.mark.parametrize(("n_alarms", "is_within"), [(0, True), (1, False)])
-def test_where_the_level_cannot_be_resolved_nothing_may_alarm(key, n_alarms, is_within):
+def test_where_alpha_cannot_be_resolved_nothing_may_alarm(key, n_alarms, is_within):
     run = make_record(key, **alarms(n_alarms, 50, 100), n_reference=50)
     assert verdicts([run], n_tests=3)[0].is_within == is_within
 

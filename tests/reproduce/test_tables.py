@@ -27,10 +27,10 @@ def rows(text):
 def test_table_1_tells_where_a_copy_differs():
     data = datasets.mulcross(random_state=0)
     (heads, row) = rows(table_1([data]))
-    told = dict(zip(heads, row, strict=True))
-    assert told["N"] == "262,144"
-    assert told["anomalies"] == "26,214 (10.00%)"
-    assert told["the paper's anomalies"] == "2 clusters (10%)"
+    cells = dict(zip(heads, row, strict=True))
+    assert cells["N"] == "262,144"
+    assert cells["anomalies"] == "26,214 (10.00%)"
+    assert cells["the paper's anomalies"] == "2 clusters (10%)"
     smaller = datasets.mulcross(1_000, random_state=0)
     assert rows(table_1([smaller]))[1][1] == "1,000 (262,144)"
 
@@ -40,9 +40,9 @@ def test_table_2_has_mean_deviation_the_papers_figure_and_the_difference(results
     assert "Made by `the command`." in text
     heads, *_ = [row for row in rows(text) if row[0] == "set"]
     line = next(row for row in rows(text) if row[0] == "annthyroid")
-    told = dict(zip(heads, line, strict=True))
-    assert told["RankAD"] == "0.810 ± 0.014 (0.844, -0.034)"
-    assert told["massAD"] == "0.870 ± 0.014 (0.789, +0.081)"
+    cells = dict(zip(heads, line, strict=True))
+    assert cells["RankAD"] == "0.810 ± 0.014 (0.844, -0.034)"
+    assert cells["massAD"] == "0.870 ± 0.014 (0.789, +0.081)"
     mean = next(row for row in rows(text) if row[0] == "**mean**")
     assert mean[heads.index("RankAD")] == "**0.8100** (0.9371, -0.1271)"
 
@@ -57,23 +57,23 @@ def test_table_2_has_all_that_was_measured(results):
 
 
 @pytest.mark.parametrize(
-    ("title", "measure", "told"),
+    ("title", "measure", "form"),
     [
         ("Average precision", "average_precision", "{:.3f} ± 0.000"),
         ("Mean power below 10%", "partial_auc", "{:.3f} ± 0.000"),
         ("False alarms at", "false_alarms_0.01", "{:.3f} / 0.050 / 0.100"),
     ],
 )
-def test_every_method_has_its_own_figures(results, title, measure, told):
+def test_every_method_has_its_own_figures(results, title, measure, form):
     section = table_2(results, "").split(f"### {title}")[1].split("###")[0]
     heads, *lines = rows(section)
     cells = dict(zip(heads, next(line for line in lines if line[0] == "cover"), strict=True))
     for method in heads[1:]:
         (first, *_) = results.runs(method, "cover", "raw")
-        assert cells[method] == told.format(first.measures[measure])
+        assert cells[method] == form.format(first.measures[measure])
 
 
-def test_warnings_and_what_is_missing_are_told(table_2_records):
+def test_warnings_and_what_is_missing_are_reported(table_2_records):
     whole = table_2(Results(table_2_records, "table2"), "")
     assert "No method is left out. No run warned." in whole
     warned = [
@@ -112,8 +112,8 @@ def test_the_summary_counts_sets_and_limits(results):
         for runs in results._runs.values()
         for record in runs
     ]
-    told = summary(Results(better, "table2"), "")
-    assert "on 7 of 8 sets; below on smtp" in told
+    text = summary(Results(better, "table2"), "")
+    assert "on 7 of 8 sets; below on smtp" in text
 
 
 def test_figures_have_their_numbers_too(fig_3_records):

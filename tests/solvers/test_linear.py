@@ -79,7 +79,7 @@ def test_a_warm_start_needs_no_step(features, rng):
     assert_array_equal(again.coefficients, solution.coefficients)
 
 
-def test_too_few_steps_are_told(features, rng):
+def test_too_few_steps_are_reported(features, rng):
     levels = np.digitize(features[:, 0], [-0.5, 0.5])
     problem = PairwiseSquaredHinge(level_preferences(levels), 1.0)
     solution = minimize_linear(problem, features, 1.0, max_iter=1)

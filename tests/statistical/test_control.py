@@ -41,14 +41,14 @@ def repeats(request):
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
-def test_the_level_holds_on_average(repeats, alpha):
+def test_the_rate_is_at_most_alpha_on_average(repeats, alpha):
     # One fresh row for each detector: they are independent, so the limit is binomial.
     n_alarms = sum(d.p_values(fresh[:1])[0] <= alpha for d, fresh, _ in repeats)
     assert n_alarms <= most_failures(alpha)
 
 
 @pytest.mark.parametrize("alpha", [0.03, 0.1])
-def test_with_confidence_the_level_holds_for_the_very_detector(repeats, alpha):
+def test_with_confidence_the_rate_of_the_one_detector_is_at_most_alpha(repeats, alpha):
     n_exceeding = 0
     for detector, fresh, _ in repeats:
         n_alarms = (detector.predict(fresh, alpha=alpha, confidence=0.9) == -1).sum()
@@ -57,7 +57,7 @@ def test_with_confidence_the_level_holds_for_the_very_detector(repeats, alpha):
     assert n_exceeding <= most_failures(0.1)
 
 
-def test_the_band_holds_for_all_levels_at_once(repeats):
+def test_the_band_holds_for_all_alphas_at_once(repeats):
     n_exceeding = 0
     band = false_alarm_band(150, 0.9)
     for detector, fresh, _ in repeats:
@@ -130,7 +130,7 @@ def real_repeats():
 
 
 @pytest.mark.data
-def test_with_confidence_the_level_holds_on_real_sets(real_repeats):
+def test_with_confidence_the_rate_is_at_most_alpha_on_real_sets(real_repeats):
     n_exceeding = 0
     for detector, fresh in real_repeats:
         n_alarms = (detector.predict(fresh, alpha=0.05, confidence=0.9) == -1).sum()
@@ -140,7 +140,7 @@ def test_with_confidence_the_level_holds_on_real_sets(real_repeats):
 
 @pytest.mark.data
 @pytest.mark.parametrize("betting", ["jumper", "mixture"])
-def test_streams_without_drift_seldom_alarm_on_real_sets(real_repeats, betting):
+def test_streams_without_drift_rarely_alarm_on_real_sets(real_repeats, betting):
     alpha, n_alarms = 0.1, 0
     for seed, (detector, fresh) in enumerate(real_repeats):
         monitor = DriftMonitor(detector, betting=betting, alpha=alpha, random_state=seed)

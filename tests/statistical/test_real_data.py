@@ -37,7 +37,7 @@ def test_false_alarms_stay_below_the_beta_binomial_limit(name, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALL_SETS)
-def test_the_student_is_nowhere_far_below_its_teacher(name):
+def test_the_ranker_is_on_no_set_far_below_its_statistic(name):
     ours, teacher = (
         np.mean([measured_auc(method, name, seed) for seed in range(3)])
         for method in (methods.RANKAD, methods.KNN)

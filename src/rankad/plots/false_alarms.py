@@ -52,11 +52,11 @@ class FalseAlarmDisplay(Display):
         Number of rows with ``p <= alpha``.
     n_rows : int
         Number of all rows.
-    levels : array of shape (n_levels,)
+    band_alphas : array of shape (n_band,)
         Alphas of the interval and of the limit: ``j / (n_reference + 1)``.
-    low, high : array of shape (n_levels,)
+    low, high : array of shape (n_band,)
         The interval, of the law Beta(j, n + 1 - j).
-    limits : array of shape (n_levels,)
+    limits : array of shape (n_band,)
         The limit (see `RankAD.false_alarm_band`).
     confidence : float
         Probability of the interval, of the limit, and of each bar.
@@ -88,7 +88,7 @@ class FalseAlarmDisplay(Display):
     alphas: FloatArray
     n_alarms: IntArray
     n_rows: int
-    levels: FloatArray
+    band_alphas: FloatArray
     low: FloatArray
     high: FloatArray
     limits: FloatArray
@@ -200,7 +200,7 @@ class FalseAlarmDisplay(Display):
             alphas=used_alphas,
             n_alarms=np.searchsorted(p, used_alphas, side="right"),
             n_rows=len(p),
-            levels=orders / (n_reference + 1),
+            band_alphas=orders / (n_reference + 1),
             low=low,
             high=high,
             limits=limits,
@@ -248,7 +248,7 @@ class FalseAlarmDisplay(Display):
         self.interval_ = self.band_ = None
         if plot_band:
             self._draw_band(ax)
-        draw_diagonal(ax, self.levels[0] if scale == "log" else 0.0, "as asked for")
+        draw_diagonal(ax, self.band_alphas[0] if scale == "log" else 0.0, "as asked for")
         name = name or self.name or "realized"
         defaults = {
             "marker": "o",
@@ -274,22 +274,22 @@ class FalseAlarmDisplay(Display):
     def _draw_band(self, ax: Axes) -> None:
         percent = f"{100 * self.confidence:.4g}%"
         self.band_ = ax.fill_between(
-            self.levels,
-            self.levels,
+            self.band_alphas,
+            self.band_alphas,
             self.limits,
             color=SKY,
             alpha=0.3,
             linewidth=0.0,
-            label=f"{percent} limit, all levels at once",
+            label=f"{percent} limit, all alphas at once",
         )
         self.interval_ = ax.fill_between(
-            self.levels,
+            self.band_alphas,
             self.low,
             self.high,
             color=GRAY,
             alpha=0.35,
             linewidth=0.0,
-            label=f"{percent} interval, each level",
+            label=f"{percent} interval, each alpha",
         )
 
     def _set_limits(self, ax: Axes, scale: str) -> None:

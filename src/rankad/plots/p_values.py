@@ -43,9 +43,9 @@ class PValueDisplay(Display):
     ----------
     p_values : array of shape (n_samples,)
         Ascending.
-    levels : array of shape (n_levels,)
-        p-values at which the band is drawn.
-    low, high : array of shape (n_levels,)
+    band_alphas : array of shape (n_band,)
+        Alphas at which the band is drawn.
+    low, high : array of shape (n_band,)
         The band: shares of the rows.
     confidence : float
         Probability of the band, at each point.
@@ -74,7 +74,7 @@ class PValueDisplay(Display):
     """
 
     p_values: FloatArray
-    levels: FloatArray
+    band_alphas: FloatArray
     low: FloatArray
     high: FloatArray
     confidence: float
@@ -177,10 +177,10 @@ class PValueDisplay(Display):
         require_matplotlib(cls.__name__)
         require_probability("confidence", confidence)
         p = checked_p_values(p_values, n_reference)
-        levels, low, high = _band(len(p), n_reference, confidence)
+        band_alphas, low, high = _band(len(p), n_reference, confidence)
         display = cls(
             p_values=p,
-            levels=levels,
+            band_alphas=band_alphas,
             low=low,
             high=high,
             confidence=confidence,
@@ -220,12 +220,12 @@ class PValueDisplay(Display):
         ax = self._take_axes(ax)
         set_scale(ax, scale)
         self.band_ = self._draw_band(ax) if plot_band else None
-        draw_diagonal(ax, self.levels[0] if scale == "log" else 0.0, "uniform")
+        draw_diagonal(ax, self.band_alphas[0] if scale == "log" else 0.0, "uniform")
         name = name or self.name or "p-values"
         defaults = {"drawstyle": "steps-post", "label": f"{name} ({len(self.p_values):,} rows)"}
         (self.line_,) = ax.plot(*self._curve(), **line_options(defaults, kwargs))
         lowest = 0.5 / len(self.p_values)
-        limits = {"linear": (0.0, 1.0, 0.0, 1.0), "log": (self.levels[0], 1.0, lowest, 1.0)}
+        limits = {"linear": (0.0, 1.0, 0.0, 1.0), "log": (self.band_alphas[0], 1.0, lowest, 1.0)}
         ax.axis(limits[scale])
         ax.set(xlabel="p-value", ylabel="Share of rows with at most this p-value")
         ax.legend(loc="lower right", frameon=False)
@@ -238,16 +238,16 @@ class PValueDisplay(Display):
         return np.concatenate([[0.0], values, [1.0]]), np.concatenate([[0.0], shares, [1.0]])
 
     def _draw_band(self, ax: Axes) -> PolyCollection:
-        has_every_level = self.n_reference == len(self.levels) - 1
+        has_every_alpha = self.n_reference == len(self.band_alphas) - 1
         return ax.fill_between(
-            self.levels,
+            self.band_alphas,
             self.low,
             self.high,
-            step="post" if has_every_level else None,
+            step="post" if has_every_alpha else None,
             color=GRAY,
             alpha=0.3,
             linewidth=0.0,
-            label=f"{100 * self.confidence:.4g}% interval, each level",
+            label=f"{100 * self.confidence:.4g}% interval, each alpha",
         )
 
 
@@ -257,9 +257,9 @@ def _band(
     """p-values, and the band of the share of rows with at most each of them."""
     tail = (1.0 - confidence) / 2.0
     if n_reference is None:
-        levels = spread_orders(max(n_rows, 1_000)) / max(n_rows, 1_000)
-        low, high = np.asarray(binom.ppf([[tail], [1.0 - tail]], n_rows, levels))
-        return levels, low / n_rows, high / n_rows
+        band_alphas = spread_orders(max(n_rows, 1_000)) / max(n_rows, 1_000)
+        low, high = np.asarray(binom.ppf([[tail], [1.0 - tail]], n_rows, band_alphas))
+        return band_alphas, low / n_rows, high / n_rows
     orders = spread_orders(n_reference + 1)
     counts = [_beta_binomial_quantiles(n_rows, int(j), n_reference, tail) for j in orders]
     low, high = np.array(counts).T
