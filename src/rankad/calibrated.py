@@ -45,6 +45,8 @@ class Calibrated(BaseDetector):
         Sorted scores that p-values compare with.
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
+    strata_ : StrataScores
+        Reference scores of each stratum. It exists after a fit or a calibration with strata.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
@@ -80,7 +82,7 @@ class Calibrated(BaseDetector):
         self.random_state = random_state
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, strata: object = None) -> Self:
         """Fit the detector to nominal rows, and calibrate.
 
         Parameters
@@ -88,13 +90,16 @@ class Calibrated(BaseDetector):
         X : array-like of shape (n_samples, n_features)
             Nominal rows.
         y : Ignored
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
+            reference, `strata_`.
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn)
+        return self._fit(X, self._learn, strata)
 
     @property
     def detector_(self) -> Any:

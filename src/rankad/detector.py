@@ -16,6 +16,7 @@ from rankad._progress import progress_shown
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
 from rankad._typing import FloatArray
 from rankad._validation import feature_names, scoring_rows
+from rankad.calibration.strata import held_out_labels, reference_by_stratum
 from rankad.explanations import Explanation, explained
 from rankad.kernels import KernelExpansion
 from rankad.models import LearnedRanker, RankerScores
@@ -147,6 +148,8 @@ class RankAD(BaseDetector):
     calibration_indices_ : ndarray of int
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
         `calibrate` does not change them.
+    strata_ : StrataScores
+        Reference scores of each stratum. It exists after a fit or a calibration with strata.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     C_, sigma_ : float
@@ -316,7 +319,7 @@ class RankAD(BaseDetector):
             raise
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, *, strata: object = None) -> Self:
         """Learn from nominal rows, and calibrate (Algorithm 1).
 
         Parameters
@@ -324,6 +327,9 @@ class RankAD(BaseDetector):
         X : array-like of shape (n_samples, n_features)
             Nominal rows: an array, or a frame of pandas, polars or Arrow.
         y : Ignored
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
+            reference, `strata_`.
 
         Returns
         -------
@@ -333,6 +339,7 @@ class RankAD(BaseDetector):
         pairs, tuning = self._pairs, self._tuning
         # Validate the rows, and hold some out.
         fitted, rows, rng, holdout = self._begin_fit(X)
+        labels = held_out_labels(strata, len(rows), holdout)
 
         def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:
             """Learn from rows. A fold takes over the choices of the model of all rows."""
@@ -367,7 +374,8 @@ class RankAD(BaseDetector):
         model = learn(rows[holdout.training])
         # The reference: scores of the held-out rows, or as `calibration` asks.
         reference = holdout.reference(model, learn, rows)
-        return self._end_fit(fitted, model.for_scoring(), holdout, reference, **model.attributes())
+        attributes = model.attributes() | reference_by_stratum(labels, model, holdout, rows)
+        return self._end_fit(fitted, model.for_scoring(), holdout, reference, **attributes)
 
     def explain(
         self, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3

@@ -28,6 +28,9 @@ from rankad.calibration.reference import (
     TimeScores,
     TrainingScores,
 )
+from rankad.calibration.strata import StrataScores
+from rankad.calibration.strata_control import StrataControl
+from rankad.calibration.stratum_labels import StratumLabels
 from rankad.calibration.weighted import WeightedScores, density_ratio
 
 __all__ = [
@@ -36,6 +39,7 @@ __all__ = [
     "FalseAlarmsPerDay",
     "HeldOutScores",
     "ReferenceScores",
+    "StrataScores",
     "density_ratio",
     "nominal_share",
     "reference_for_discoveries",

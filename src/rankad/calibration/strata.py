@@ -1,0 +1,245 @@
+"""Reference scores of each stratum: the level holds in every country, machine or hour of day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+
+from rankad._typing import FloatArray, IntArray
+from rankad._warnings import warn_user
+from rankad.calibration.bounds import reference_needed
+from rankad.calibration.control import FalseAlarmControl, checked_alpha
+from rankad.calibration.holdout import Holdout, SplitRows
+from rankad.calibration.reference import HeldOutScores, ReferenceScores
+from rankad.calibration.stratum_labels import StratumLabels, named
+from rankad.exceptions import CalibrationWarning
+from rankad.models import Model
+
+#: Reference of a stratum without rows: every p-value is 1.
+_NO_ROWS = HeldOutScores(np.empty(0))
+
+#: Number of strata that a message names.
+_N_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StrataScores(Mapping[Hashable, ReferenceScores]):
+    """Reference scores of each stratum: Mondrian conformal p-values.
+
+    A row is compared with the n reference rows of its own stratum only:
+    ``p = (1 + #{ref <= s}) / (n + 1)``. For a new nominal row of that stratum, exchangeable with
+    these reference rows, ``P(p <= alpha) <= alpha`` exactly, in every stratum. So a stratum with n
+    rows never alarms below ``alpha = 1 / (n + 1)``, and in a stratum without rows p is 1.
+
+    If ``pool_below`` is m > 0, strata with fewer than m rows share one reference: the rows of all
+    strata with at most m rows. Then alpha holds for the new rows of all strata with fewer than m
+    rows together, and not for each of these strata. Rows and their strata must be drawn together,
+    exchangeably with the reference rows. A kind of stratum that did not exist at calibration has
+    the level only if its rows are like those of the small strata.
+
+    Parameters
+    ----------
+    references : mapping
+        Reference scores of each stratum, by its key.
+    pool_below : int, default=0
+        Strata with fewer rows share one reference. 0: none does.
+
+    Notes
+    -----
+    Why the shared reference has strata with exactly m rows, which do not use it: count the new row
+    as one more row of its stratum, and call a stratum small if it then has at most m rows. This
+    rule does not know which row is the new one. So among the rows of small strata the new row is
+    exchangeable with the others. The new row's stratum is small if it has fewer than m reference
+    rows. Another stratum is small if it has at most m.
+
+    Examples
+    --------
+    >>> scores, countries = np.array([0.3, 0.1, 0.2, 5.0]), ["DE", "DE", "DE", "FR"]
+    >>> strata = StrataScores.from_scores(scores, StratumLabels.from_values(countries))
+    >>> strata
+    StrataScores(2 strata of 1 to 3 scores, guarantee: exact)
+    >>> strata["DE"].smallest_alpha, strata["FR"].smallest_alpha
+    (0.25, 0.5)
+    """
+
+    references: Mapping[Hashable, ReferenceScores]
+    pool_below: int = 0
+
+    @classmethod
+    def from_scores(cls, scores: FloatArray, labels: StratumLabels, pool_below: int = 0) -> Self:
+        """Reference of the held-out scores of nominal rows, in any order, and their strata."""
+        labels.require_rows(len(scores))
+        strata = cls.from_rows(labels, lambda rows: HeldOutScores.from_scores(scores[rows]))
+        return strata.pooled(pool_below)
+
+    @classmethod
+    def from_rows(
+        cls, labels: StratumLabels, reference_of: Callable[[IntArray], ReferenceScores]
+    ) -> Self:
+        """Reference of each stratum by a function of the positions of its rows, ascending."""
+        rows_of_keys = zip(labels.keys, labels.rows_of_keys(), strict=True)
+        return cls({key: reference_of(rows) for key, rows in rows_of_keys})
+
+    def __getitem__(self, key: Hashable) -> ReferenceScores:
+        """The stratum's own reference scores."""
+        return self.references[key]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.references)
+
+    def __len__(self) -> int:
+        """Number of strata."""
+        return len(self.references)
+
+    def __repr__(self) -> str:
+        sizes = [reference.size for reference in self.values()]
+        spread = f" of {min(sizes)} to {max(sizes)} scores" if sizes else ""
+        pooled = f", pool_below={self.pool_below}" if self.pool_below else ""
+        return f"StrataScores({len(self)} strata{spread}, guarantee: {self.guarantee}{pooled})"
+
+    @property
+    def guarantee(self) -> str:
+        """What is known about the p-values: as of `ReferenceScores`, or "mixed"."""
+        found = {reference.guarantee for reference in self.values()} or {"exact"}
+        return found.pop() if len(found) == 1 else "mixed"
+
+    def extended(self, scores: FloatArray, labels: StratumLabels) -> Self:
+        """With the scores of additional held-out nominal rows of old and new strata."""
+        labels.require_rows(len(scores))
+        merged = dict(self.references)
+        for key, rows in zip(labels.keys, labels.rows_of_keys(), strict=True):
+            old = merged.get(key)
+            new = scores[rows]
+            merged[key] = HeldOutScores.from_scores(new) if old is None else old.extended(new)
+        return replace(self, references=merged)
+
+    def pooled(self, below: int) -> Self:
+        """The same references, where strata with fewer than ``below`` rows share one."""
+        if isinstance(below, bool) or not isinstance(below, Integral) or below < 0:
+            raise ValueError(
+                f"pool_below must be a number of rows, 0 or more; got {below!r}. 0 means that no "
+                "strata share a reference."
+            )
+        if below > 0 and self.guarantee != "exact":
+            raise ValueError(
+                f"pool_below={below} needs held-out reference scores of single rows; got {self}. "
+                "Leave it at 0."
+            )
+        return replace(self, pool_below=int(below))
+
+    def shares(self, key: Hashable) -> bool:
+        """Whether the rows of a stratum are compared with the shared reference."""
+        return self._own(key).size < self.pool_below
+
+    def reference_of(self, key: Hashable) -> ReferenceScores:
+        """The reference that rows of a stratum are compared with: its own, or the shared one."""
+        return self._shared if self.shares(key) else self._own(key)
+
+    def control_of(self, key: Hashable, method: str) -> FalseAlarmControl:
+        """Control of false alarms in one stratum. Refuse one without an exact reference."""
+        if key not in self.references:
+            raise ValueError(
+                f"{method} has no reference rows of the stratum {key!r}. Known strata are "
+                f"{named(list(self))}. Call calibrate(X, strata=...) with rows of this stratum."
+            )
+        self.require_own([key], method)
+        control = FalseAlarmControl(self[key])
+        control.require_exact(method)
+        return control
+
+    def require_own(self, keys: list[Hashable], method: str) -> None:
+        """Refuse strata that share a reference, in the name of a method that needs their own."""
+        sharing = [key for key in keys if self.shares(key)]
+        if sharing:
+            raise ValueError(
+                f"{method} needs a reference of each stratum, but strata with fewer than "
+                f"{self.pool_below} rows share one: {named(sharing)}. Leave out their rows, or "
+                "give each its own reference: calibrate(X, strata=..., pool_below=0)."
+            )
+
+    def warn_if_too_coarse(self, alpha: float) -> None:
+        """Warn if nothing can alarm at an alpha in some strata."""
+        alpha = checked_alpha(alpha)
+        coarse = [key for key in self if self.reference_of(key).order(alpha) < 1]
+        if coarse:
+            warn_user(self.advice(coarse, alpha), CalibrationWarning)
+
+    def advice(self, coarse: list[Hashable], alpha: float, confidence: float | None = None) -> str:
+        """What to do about strata that cannot alarm at an alpha."""
+        asked = f"alpha={alpha}" if confidence is None else f"{alpha=} with {confidence=}"
+        needed = reference_needed(alpha, confidence)
+        sizes = {key: self._own(key).size for key in coarse[:_N_NAMED]}
+        more = f" and {len(coarse) - _N_NAMED} more" if len(coarse) > _N_NAMED else ""
+        advice = (
+            f"Nothing can alarm at {asked} in strata with too few reference rows (stratum: rows): "
+            f"{sizes}{more}. Each needs at least {needed}: call calibrate(X, strata=...) with more "
+            "nominal rows."
+        )
+        if confidence is not None or self.pool_below > 0:
+            return advice
+        return (
+            f"{advice} If it is enough that alpha holds for all small strata together, let them "
+            f"share a reference: calibrate(X, strata=..., pool_below={needed})."
+        )
+
+    def _own(self, key: Hashable) -> ReferenceScores:
+        return self.references.get(key, _NO_ROWS)
+
+    @cached_property
+    def _shared(self) -> ReferenceScores:
+        """Scores of all strata with at most ``pool_below`` rows: see the notes of the class."""
+        parts = [each.scores for each in self.values() if each.size <= self.pool_below]
+        return HeldOutScores.from_scores(np.concatenate([_NO_ROWS.scores, *parts]))
+
+
+def recalibrated(
+    before: StrataScores | None,
+    scores: FloatArray,
+    labels: StratumLabels | None,
+    pool_below: int | None,
+    *,
+    replace: bool,
+) -> StrataScores | None:
+    """Reference of each stratum after a calibration with new rows; None if there is none.
+
+    Rows without strata change nothing, but they leave none of a reference that they replace.
+    """
+    if labels is None:
+        if pool_below is not None:
+            raise ValueError(
+                f"pool_below={pool_below} is for strata. Give strata, too: calibrate(X, "
+                "strata=..., pool_below=...)."
+            )
+        return None if replace else before
+    if pool_below is None:
+        pool_below = 0 if before is None else before.pool_below
+    start = StrataScores({}) if replace or before is None else before
+    return start.extended(scores, labels).pooled(pool_below)
+
+
+def held_out_labels(strata: object, n_rows: int, holdout: Holdout) -> StratumLabels | None:
+    """Strata of the held-out rows of a fit, given those of all its rows; None without strata."""
+    if strata is None:
+        return None
+    labels = StratumLabels.from_values(strata)
+    labels.require_rows(n_rows)
+    if not isinstance(holdout, SplitRows):
+        raise ValueError(
+            "fit(X, strata=...) needs held-out rows: set calibration='split'. Or fit without "
+            "strata, and call calibrate(X, strata=...) with new nominal rows."
+        )
+    return labels.of_rows(holdout.calibration)
+
+
+def reference_by_stratum(
+    labels: StratumLabels | None, model: Model, holdout: Holdout, rows: FloatArray
+) -> dict[str, Any]:
+    """The fitted attribute ``strata_``, from the strata of the held-out rows; none without them."""
+    if labels is None:
+        return {}
+    return {"strata_": StrataScores.from_scores(model(rows[holdout.calibration]), labels)}
