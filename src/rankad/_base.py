@@ -34,6 +34,7 @@ from rankad.calibration import (
 )
 from rankad.calibration.control import checked_alpha
 from rankad.calibration.strata import held_out_labels, recalibrated, reference_by_stratum
+from rankad.calibration.strata_control import control_of_stratum, warn_if_strata_too_coarse
 from rankad.models import Model
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -157,7 +158,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Warn if nothing can alarm at the constructor's alpha, in all or in some strata."""
         self._control.warn_if_too_coarse(self.alpha)
         if hasattr(self, "strata_"):
-            self.strata_.warn_if_too_coarse(self.alpha)
+            warn_if_strata_too_coarse(self.strata_, self.alpha)
 
     def _strata_scores(self, method: str) -> StrataScores:
         check_is_fitted(self, "reference_")
@@ -172,8 +173,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self, method: str, strata: object, *, is_exact: bool = False
     ) -> StrataControl:
         """Control by the reference of each row's stratum; an exact one, if a method needs it."""
-        labels = StratumLabels.from_values(strata)
-        control = StrataControl(self._strata_scores(method), labels)
+        by_stratum = self._strata_scores(method)
+        control = StrataControl(by_stratum, StratumLabels.from_values(strata))
         if is_exact:
             control.require_exact(method)
         control.warn_if_unseen()
@@ -444,7 +445,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             control = self._exact_control("false_alarm_bounds")
         else:
             strata = self._strata_scores("false_alarm_bounds(stratum=...)")
-            control = strata.control_of(stratum, "false_alarm_bounds")
+            control = control_of_stratum(strata, stratum, "false_alarm_bounds")
         return control.bounds(self.alpha if alpha is None else alpha, confidence)
 
     def false_alarm_band(self, confidence: float = 0.95, method: str = "auto") -> FloatArray:

@@ -20,6 +20,7 @@ from rankad.calibration import (
     false_alarm_band,
     safe_order,
 )
+from rankad.calibration.strata_control import control_of_stratum, warn_if_strata_too_coarse
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
 KEYS = ["DE", "FR", 3, ("IT", 5), "rare"]
@@ -71,9 +72,7 @@ def test_the_level_is_exact_over_all_choices_of_the_new_row(pool_below, shares_a
         p, kinds = np.empty(24), []
         for new in range(24):
             rest = np.delete(np.arange(24), new)
-            fitted = StrataScores.from_scores(
-                scores[rest], StratumLabels.from_values(strata[rest]), pool_below
-            )
+            fitted = StrataScores.from_scores(scores[rest], strata[rest], pool_below)
             if not shares_at_most:
                 fitted = _SharedByFewer(fitted.references, pool_below)
             control = StrataControl(fitted, StratumLabels.from_values(strata[[new]]))
@@ -144,7 +143,7 @@ def test_an_alpha_that_no_stratum_resolves_is_refused(rng):
 def test_many_strata_are_not_all_named(rng):
     strata = strata_of_sizes(dict.fromkeys(range(50), 2), rng)
     with pytest.warns(CalibrationWarning, match=r"4: 2\} and 45 more\. Each needs at least 19"):
-        strata.warn_if_too_coarse(0.05)
+        warn_if_strata_too_coarse(strata, 0.05)
 
 
 def test_a_batch_is_selected_by_the_p_values_of_the_strata(rng):
@@ -186,10 +185,10 @@ def test_what_needs_an_own_reference_refuses_a_shared_one(rng):
     with pytest.raises(ValueError, match=message):
         StrataControl(strata, labels(["a", "b", "z"])).require_exact("select")
     with pytest.raises(ValueError, match="share one: 'c'"):
-        strata.control_of("c", "false_alarm_bounds")
-    assert strata.control_of("a", "false_alarm_bounds").reference is strata["a"]
+        control_of_stratum(strata, "c", "false_alarm_bounds")
+    assert control_of_stratum(strata, "a", "false_alarm_bounds").reference is strata["a"]
     with pytest.raises(ValueError, match=r"no reference rows of the stratum 1. Known .* 'a', 'b'"):
-        strata.control_of(1, "false_alarm_bounds")
+        control_of_stratum(strata, 1, "false_alarm_bounds")
 
 
 def test_unseen_strata_are_named_beside_the_known_ones(rng, recwarn):

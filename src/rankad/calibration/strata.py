@@ -11,20 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
-from rankad._warnings import warn_user
-from rankad.calibration.bounds import reference_needed
-from rankad.calibration.control import FalseAlarmControl, checked_alpha
 from rankad.calibration.holdout import Holdout, SplitRows
 from rankad.calibration.reference import HeldOutScores, ReferenceScores
-from rankad.calibration.stratum_labels import StratumLabels, named
-from rankad.exceptions import CalibrationWarning
+from rankad.calibration.stratum_labels import StratumLabels
 from rankad.models import Model
 
 #: Reference of a stratum without rows: every p-value is 1.
 _NO_ROWS = HeldOutScores(np.empty(0))
-
-#: Number of strata that a message names.
-_N_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +53,7 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
     Examples
     --------
     >>> scores, countries = np.array([0.3, 0.1, 0.2, 5.0]), ["DE", "DE", "DE", "FR"]
-    >>> strata = StrataScores.from_scores(scores, StratumLabels.from_values(countries))
+    >>> strata = StrataScores.from_scores(scores, countries)
     >>> strata
     StrataScores(2 strata of 1 to 3 scores, guarantee: exact)
     >>> strata["DE"].smallest_alpha, strata["FR"].smallest_alpha
@@ -71,17 +64,14 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
     pool_below: int = 0
 
     @classmethod
-    def from_scores(cls, scores: FloatArray, labels: StratumLabels, pool_below: int = 0) -> Self:
+    def from_scores(cls, scores: FloatArray, strata: object, pool_below: int = 0) -> Self:
         """Reference of the held-out scores of nominal rows, in any order, and their strata."""
-        labels.require_rows(len(scores))
-        strata = cls.from_rows(labels, lambda rows: HeldOutScores.from_scores(scores[rows]))
-        return strata.pooled(pool_below)
+        return cls({}).extended(scores, strata).pooled(pool_below)
 
     @classmethod
-    def from_rows(
-        cls, labels: StratumLabels, reference_of: Callable[[IntArray], ReferenceScores]
-    ) -> Self:
+    def from_rows(cls, strata: object, reference_of: Callable[[IntArray], ReferenceScores]) -> Self:
         """Reference of each stratum by a function of the positions of its rows, ascending."""
+        labels = StratumLabels.from_values(strata)
         rows_of_keys = zip(labels.keys, labels.rows_of_keys(), strict=True)
         return cls({key: reference_of(rows) for key, rows in rows_of_keys})
 
@@ -108,8 +98,9 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
         found = {reference.guarantee for reference in self.values()} or {"exact"}
         return found.pop() if len(found) == 1 else "mixed"
 
-    def extended(self, scores: FloatArray, labels: StratumLabels) -> Self:
+    def extended(self, scores: FloatArray, strata: object) -> Self:
         """With the scores of additional held-out nominal rows of old and new strata."""
+        labels = StratumLabels.from_values(strata)
         labels.require_rows(len(scores))
         merged = dict(self.references)
         for key, rows in zip(labels.keys, labels.rows_of_keys(), strict=True):
@@ -134,61 +125,11 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
 
     def shares(self, key: Hashable) -> bool:
         """Whether the rows of a stratum are compared with the shared reference."""
-        return self._own(key).size < self.pool_below
+        return self.references.get(key, _NO_ROWS).size < self.pool_below
 
     def reference_of(self, key: Hashable) -> ReferenceScores:
         """The reference that rows of a stratum are compared with: its own, or the shared one."""
-        return self._shared if self.shares(key) else self._own(key)
-
-    def control_of(self, key: Hashable, method: str) -> FalseAlarmControl:
-        """Control of false alarms in one stratum. Refuse one without an exact reference."""
-        if key not in self.references:
-            raise ValueError(
-                f"{method} has no reference rows of the stratum {key!r}. Known strata are "
-                f"{named(list(self))}. Call calibrate(X, strata=...) with rows of this stratum."
-            )
-        self.require_own([key], method)
-        control = FalseAlarmControl(self[key])
-        control.require_exact(method)
-        return control
-
-    def require_own(self, keys: list[Hashable], method: str) -> None:
-        """Refuse strata that share a reference, in the name of a method that needs their own."""
-        sharing = [key for key in keys if self.shares(key)]
-        if sharing:
-            raise ValueError(
-                f"{method} needs a reference of each stratum, but strata with fewer than "
-                f"{self.pool_below} rows share one: {named(sharing)}. Leave out their rows, or "
-                "give each its own reference: calibrate(X, strata=..., pool_below=0)."
-            )
-
-    def warn_if_too_coarse(self, alpha: float) -> None:
-        """Warn if nothing can alarm at an alpha in some strata."""
-        alpha = checked_alpha(alpha)
-        coarse = [key for key in self if self.reference_of(key).order(alpha) < 1]
-        if coarse:
-            warn_user(self.advice(coarse, alpha), CalibrationWarning)
-
-    def advice(self, coarse: list[Hashable], alpha: float, confidence: float | None = None) -> str:
-        """What to do about strata that cannot alarm at an alpha."""
-        asked = f"alpha={alpha}" if confidence is None else f"{alpha=} with {confidence=}"
-        needed = reference_needed(alpha, confidence)
-        sizes = {key: self._own(key).size for key in coarse[:_N_NAMED]}
-        more = f" and {len(coarse) - _N_NAMED} more" if len(coarse) > _N_NAMED else ""
-        advice = (
-            f"Nothing can alarm at {asked} in strata with too few reference rows (stratum: rows): "
-            f"{sizes}{more}. Each needs at least {needed}: call calibrate(X, strata=...) with more "
-            "nominal rows."
-        )
-        if confidence is not None or self.pool_below > 0:
-            return advice
-        return (
-            f"{advice} If it is enough that alpha holds for all small strata together, let them "
-            f"share a reference: calibrate(X, strata=..., pool_below={needed})."
-        )
-
-    def _own(self, key: Hashable) -> ReferenceScores:
-        return self.references.get(key, _NO_ROWS)
+        return self._shared if self.shares(key) else self.references.get(key, _NO_ROWS)
 
     @cached_property
     def _shared(self) -> ReferenceScores:

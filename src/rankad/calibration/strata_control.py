@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,12 +10,17 @@ import numpy as np
 
 from rankad._typing import BoolArray, FloatArray
 from rankad._warnings import warn_user
-from rankad.calibration.bounds import Audit, require_probability, safe_order
+from rankad.calibration.bounds import (
+    Audit,
+    reference_needed,
+    require_probability,
+    safe_order,
+)
 from rankad.calibration.control import FalseAlarmControl, checked_alpha
 from rankad.calibration.discoveries import benjamini_hochberg, reference_for_discoveries
 from rankad.calibration.reference import ReferenceScores
 from rankad.calibration.strata import StrataScores
-from rankad.calibration.stratum_labels import StratumLabels, named
+from rankad.calibration.stratum_labels import N_NAMED, StratumLabels, named
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
 
@@ -25,8 +30,7 @@ class StrataControl:
 
     It knows scores and reference scores only, not the detector.
 
-    >>> reference_labels = StratumLabels.from_values(["a"] * 99 + ["b"] * 9)
-    >>> strata = StrataScores.from_scores(np.arange(108.0), reference_labels)
+    >>> strata = StrataScores.from_scores(np.arange(108.0), ["a"] * 99 + ["b"] * 9)
     >>> control = StrataControl(strata, StratumLabels.from_values(["a", "b", "b"]))
     >>> control.p_values(np.array([-1.0, -1.0, 100.0]))
     array([0.01, 0.1 , 0.3 ])
@@ -58,7 +62,7 @@ class StrataControl:
         orders = self._orders(asked, confidence)
         coarse = [key for key, order in zip(self.labels.keys, orders, strict=True) if order < 1]
         if coarse and alpha is not None:
-            advice = self.strata.advice(coarse, asked, confidence)
+            advice = _advice(self.strata, coarse, asked, confidence)
             if len(coarse) == len(orders):
                 raise UnresolvableAlphaError(f"{advice} All rows of X are in such strata.")
             warn_user(advice, CalibrationWarning)
@@ -127,7 +131,7 @@ class StrataControl:
                 f"{method} needs held-out reference scores in every stratum; got {self.strata}. "
                 "Call calibrate(X, strata=..., replace=True) with new nominal rows."
             )
-        self.strata.require_own(list(self.labels.keys), method)
+        _require_own(self.strata, self.labels.keys, method)
 
     def warn_if_unseen(self) -> None:
         """Warn about rows of strata that have no reference rows.
@@ -152,3 +156,59 @@ class StrataControl:
     def _references(self) -> list[ReferenceScores]:
         """The reference that rows of each key are compared with."""
         return [self.strata.reference_of(key) for key in self.labels.keys]
+
+
+def control_of_stratum(strata: StrataScores, key: Hashable, method: str) -> FalseAlarmControl:
+    """Control of false alarms in one stratum. Refuse one without an exact reference of its own."""
+    if key not in strata:
+        raise ValueError(
+            f"{method} has no reference rows of the stratum {key!r}. Known strata are "
+            f"{named(list(strata))}. Call calibrate(X, strata=...) with rows of this stratum."
+        )
+    _require_own(strata, [key], method)
+    control = FalseAlarmControl(strata[key])
+    control.require_exact(method)
+    return control
+
+
+def warn_if_strata_too_coarse(strata: StrataScores, alpha: float) -> None:
+    """Warn if nothing can alarm at an alpha in some strata."""
+    alpha = checked_alpha(alpha)
+    coarse = [key for key in strata if strata.reference_of(key).order(alpha) < 1]
+    if coarse:
+        warn_user(_advice(strata, coarse, alpha), CalibrationWarning)
+
+
+def _require_own(strata: StrataScores, keys: Sequence[Hashable], method: str) -> None:
+    """Refuse strata that share a reference, in the name of a method that needs their own."""
+    sharing = [key for key in keys if strata.shares(key)]
+    if sharing:
+        raise ValueError(
+            f"{method} needs a reference of each stratum, but strata with fewer than "
+            f"{strata.pool_below} rows share one: {named(sharing)}. Leave out their rows, or give "
+            "each its own reference: calibrate(X, strata=..., pool_below=0)."
+        )
+
+
+def _advice(
+    strata: StrataScores,
+    coarse: Sequence[Hashable],
+    alpha: float,
+    confidence: float | None = None,
+) -> str:
+    """What to do about strata that cannot alarm at an alpha."""
+    asked = f"{alpha=}" if confidence is None else f"{alpha=} with {confidence=}"
+    needed = reference_needed(alpha, confidence)
+    sizes = {key: strata[key].size if key in strata else 0 for key in coarse[:N_NAMED]}
+    more = f" and {len(coarse) - N_NAMED} more" if len(coarse) > N_NAMED else ""
+    advice = (
+        f"Nothing can alarm at {asked} in strata with too few reference rows (stratum: rows): "
+        f"{sizes}{more}. Each needs at least {needed}: call calibrate(X, strata=...) with more "
+        "nominal rows."
+    )
+    if confidence is not None or strata.pool_below > 0:
+        return advice
+    return (
+        f"{advice} If it is enough that alpha holds for all small strata together, let them share "
+        f"a reference: calibrate(X, strata=..., pool_below={needed})."
+    )

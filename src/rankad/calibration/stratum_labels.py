@@ -11,7 +11,7 @@ import numpy as np
 from rankad._typing import IntArray
 
 #: Number of keys or positions that a message names.
-_N_NAMED = 5
+N_NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ class StratumLabels:
     @classmethod
     def from_values(cls, values: object) -> Self:
         """Labels of one value per row. A frame or an array with several columns crosses them."""
+        if isinstance(values, cls):
+            return values
         labels = _as_list(values)
         try:
             keys = list(dict.fromkeys(labels))
@@ -89,8 +91,8 @@ def named(keys: Sequence[Any]) -> str:
     >>> named(["a", 1]), named(range(7))
     ("'a', 1", '0, 1, 2, 3, 4 and 2 more')
     """
-    shown = ", ".join(repr(key) for key in keys[:_N_NAMED])
-    return shown if len(keys) <= _N_NAMED else f"{shown} and {len(keys) - _N_NAMED} more"
+    shown = ", ".join(repr(key) for key in keys[:N_NAMED])
+    return shown if len(keys) <= N_NAMED else f"{shown} and {len(keys) - N_NAMED} more"
 
 
 def _as_list(values: Any) -> list[Any]:
