@@ -33,7 +33,7 @@ from rankad.calibration import (
     StratumLabels,
 )
 from rankad.calibration.control import checked_alpha
-from rankad.calibration.strata import held_out_labels, recalibrated, reference_by_stratum
+from rankad.calibration.strata import held_out_labels, recalibrated, require_single_rows
 from rankad.calibration.strata_control import control_of_stratum, warn_if_strata_too_coarse
 from rankad.models import Model
 
@@ -98,15 +98,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         """Validate, hold out, learn and calibrate. ``learn`` takes rows and a random state."""
         fitted, rows, rng, holdout = self._begin_fit(X)
-        labels = held_out_labels(strata, len(rows), holdout)
+        labels = held_out_labels(strata, len(rows), holdout.calibration, self.calibration)
 
         def learn_rows(rows: FloatArray, full_model: Any = None) -> Any:
             return learn(rows, rng)
 
         model = learn_rows(rows[holdout.training])
         reference = holdout.reference(model, learn_rows, rows)
-        by_stratum = reference_by_stratum(labels, model, holdout, rows)
-        return self._end_fit(fitted, model, holdout, reference, **by_stratum)
+        return self._end_fit(fitted, model, holdout, reference, labels, rows)
 
     def _begin_fit(self, X: ArrayLike) -> tuple[Self, FloatArray, np.random.RandomState, Holdout]:
         """Return a copy to fit, the checked rows, the random state, and which rows to hold out.
@@ -125,9 +124,15 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         model: Model,
         holdout: Holdout,
         reference: ReferenceScores,
+        labels: StratumLabels | None,
+        rows: FloatArray,
         **attributes: Any,
     ) -> Self:
         """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
+        if labels is not None:  # strata of the held-out rows
+            require_single_rows(reference)
+            scores = model(rows[holdout.calibration], getattr(self, "n_jobs", None))
+            attributes["strata_"] = StrataScores.from_scores(scores, labels)
         attributes |= {
             "_model": model,
             "reference_": reference,
@@ -280,7 +285,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         # The threshold comes first, so that a refused alpha fails before rows are scored.
         if strata is not None:
-            return np.where(self._is_alarm(X, alpha, strata, confidence)[0], -1, 1)
+            return np.where(self._alarms_by_stratum(X, alpha, strata, confidence)[0], -1, 1)
         if confidence is not None:
             control = self._exact_control("predict(confidence=...)")
             threshold = control.threshold(self.alpha if alpha is None else alpha, confidence)
@@ -288,7 +293,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             threshold = self.offset_ if alpha is None else self._control.threshold(alpha)
         return np.where(self.score_samples(X) < threshold, -1, 1)
 
-    def _is_alarm(
+    def _alarms_by_stratum(
         self, X: ArrayLike, alpha: float | None, strata: object, confidence: float | None = None
     ) -> tuple[BoolArray, StrataControl]:
         """Which rows alarm by the reference of their own stratum, and the control of these."""
@@ -358,7 +363,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self.score_samples(X)
         new = HeldOutScores.from_scores(scores) if replace else self.reference_.extended(scores)
         before = self.__dict__.get("strata_")
-        by_stratum = recalibrated(before, scores, labels, pool_below, replace=replace)
+        by_stratum = recalibrated(before, scores, labels, pool_below, common=new, replace=replace)
         self.reference_ = new
         self.__dict__.pop("strata_", None)
         if by_stratum is not None:
@@ -580,7 +585,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         'consistent with what was asked for'
         """
         if strata is not None:
-            is_alarm, control = self._is_alarm(X, alpha, strata)
+            is_alarm, control = self._alarms_by_stratum(X, alpha, strata)
             return control.audits(is_alarm, self.alpha if alpha is None else alpha, confidence)
         labels = self.predict(X, alpha)
         alpha = self.alpha if alpha is None else alpha

@@ -16,7 +16,7 @@ from rankad._progress import progress_shown
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
 from rankad._typing import FloatArray
 from rankad._validation import feature_names, scoring_rows
-from rankad.calibration.strata import held_out_labels, reference_by_stratum
+from rankad.calibration.strata import held_out_labels
 from rankad.explanations import Explanation, explained
 from rankad.kernels import KernelExpansion
 from rankad.models import LearnedRanker, RankerScores
@@ -339,7 +339,7 @@ class RankAD(BaseDetector):
         pairs, tuning = self._pairs, self._tuning
         # Validate the rows, and hold some out.
         fitted, rows, rng, holdout = self._begin_fit(X)
-        labels = held_out_labels(strata, len(rows), holdout)
+        labels = held_out_labels(strata, len(rows), holdout.calibration, self.calibration)
 
         def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:
             """Learn from rows. A fold takes over the choices of the model of all rows."""
@@ -374,8 +374,8 @@ class RankAD(BaseDetector):
         model = learn(rows[holdout.training])
         # The reference: scores of the held-out rows, or as `calibration` asks.
         reference = holdout.reference(model, learn, rows)
-        attributes = model.attributes() | reference_by_stratum(labels, model, holdout, rows)
-        return self._end_fit(fitted, model.for_scoring(), holdout, reference, **attributes)
+        parts = fitted, model.for_scoring(), holdout, reference, labels, rows
+        return self._end_fit(*parts, **model.attributes())
 
     def explain(
         self, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3

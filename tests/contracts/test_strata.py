@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import oracles
 from rankad import RankAD
 from rankad.baselines import KLPE
+from rankad.calibration import TimeScores
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
 pytestmark = pytest.mark.filterwarnings("ignore:ECOD scores a row differently:UserWarning")
@@ -65,7 +66,7 @@ def test_every_fit_takes_strata(case, rng):
     if case.name == "RankAD as published":
         detector.set_params(C=[0.1, 1.0], sigma=[0.5, 1.0, 2.0])
     if detector.calibration != "split":
-        with pytest.raises(ValueError, match=r"fit\(X, strata=...\) needs held-out rows: set"):
+        with pytest.raises(ValueError, match=r"fit\(X, strata=...\) needs held-out rows, but cal"):
             detector.fit(rows, strata=strata)
         return
     detector.set_params(alpha=0.3)  # so that ten rows are enough
@@ -78,6 +79,13 @@ def test_every_fit_takes_strata(case, rng):
         own = held_out[strata[held_out] == key]
         assert_array_equal(detector.strata_[key].scores, np.sort(scores[own]))
     assert not hasattr(detector.fit(rows), "strata_")  # of an earlier fit
+
+
+def test_a_fit_names_the_strata_that_cannot_alarm(rng):
+    rows, strata = rows_and_strata(rng, 800)
+    strata = np.where(np.arange(800) < 8, "tiny", strata)
+    with pytest.warns(CalibrationWarning, match=r"\{'tiny': \d\}\. Each needs at least 19"):
+        KLPE(random_state=0, calibration_size=0.5).fit(rows, strata=strata)
 
 
 def test_rows_are_added_to_their_stratum_and_to_the_common_reference(calibrated, rng):
@@ -225,3 +233,13 @@ def test_training_scores_are_replaced_by_strata_of_new_rows(rng):
     detector.calibrate(rows, strata=strata)
     assert detector.reference_.guarantee == detector.strata_.guarantee == "exact"
     assert detector.reference_.size == 300
+
+
+def test_strata_promise_no_more_than_the_common_reference(calibrated):
+    detector, rows, strata = calibrated
+    detector.reference_ = TimeScores.from_runs(detector.score_samples(rows), np.array([0]))
+    before = detector.reference_, detector.strata_
+    with pytest.raises(ValueError, match=r"strata need a reference of single rows, drawn indep"):
+        detector.calibrate(rows, strata=strata)
+    assert (detector.reference_, detector.strata_) == before
+    assert detector.calibrate(rows, strata=strata, replace=True).strata_.guarantee == "exact"

@@ -6,15 +6,13 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
-from rankad.calibration.holdout import Holdout, SplitRows
 from rankad.calibration.reference import HeldOutScores, ReferenceScores
 from rankad.calibration.stratum_labels import StratumLabels
-from rankad.models import Model
 
 #: Reference of a stratum without rows: every p-value is 1.
 _NO_ROWS = HeldOutScores(np.empty(0))
@@ -144,11 +142,13 @@ def recalibrated(
     labels: StratumLabels | None,
     pool_below: int | None,
     *,
+    common: ReferenceScores,
     replace: bool,
 ) -> StrataScores | None:
     """Reference of each stratum after a calibration with new rows; None if there is none.
 
-    Rows without strata change nothing, but they leave none of a reference that they replace.
+    ``common`` is the new reference of all rows. Rows without strata change no stratum's reference,
+    but they leave none that they should replace.
     """
     if labels is None:
         if pool_below is not None:
@@ -157,30 +157,38 @@ def recalibrated(
                 "strata=..., pool_below=...)."
             )
         return None if replace else before
+    require_single_rows(common)
     if pool_below is None:
         pool_below = 0 if before is None else before.pool_below
     start = StrataScores({}) if replace or before is None else before
     return start.extended(scores, labels).pooled(pool_below)
 
 
-def held_out_labels(strata: object, n_rows: int, holdout: Holdout) -> StratumLabels | None:
+def held_out_labels(
+    strata: object, n_rows: int, held_out: IntArray, calibration: str
+) -> StratumLabels | None:
     """Strata of the held-out rows of a fit, given those of all its rows; None without strata."""
     if strata is None:
         return None
     labels = StratumLabels.from_values(strata)
     labels.require_rows(n_rows)
-    if not isinstance(holdout, SplitRows):
+    if calibration != "split":
         raise ValueError(
-            "fit(X, strata=...) needs held-out rows: set calibration='split'. Or fit without "
-            "strata, and call calibrate(X, strata=...) with new nominal rows."
+            f"fit(X, strata=...) needs held-out rows, but calibration={calibration!r} has none. "
+            "Set calibration='split'. Or fit without strata, and call calibrate(X, strata=...) "
+            "with new nominal rows."
         )
-    return labels.of_rows(holdout.calibration)
+    return labels.of_rows(held_out)
 
 
-def reference_by_stratum(
-    labels: StratumLabels | None, model: Model, holdout: Holdout, rows: FloatArray
-) -> dict[str, Any]:
-    """The fitted attribute ``strata_``, from the strata of the held-out rows; none without them."""
-    if labels is None:
-        return {}
-    return {"strata_": StrataScores.from_scores(model(rows[holdout.calibration]), labels)}
+def require_single_rows(common: ReferenceScores) -> None:
+    """Refuse strata beside a common reference whose rows are not drawn one by one.
+
+    The references of the strata would promise more than the common one.
+    """
+    if common.guarantee != "exact":
+        raise ValueError(
+            "strata need a reference of single rows, drawn independently; got the reference "
+            f"{common}. Call calibrate(X, strata=..., replace=True) with such rows, or leave out "
+            "strata."
+        )
