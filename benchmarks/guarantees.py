@@ -2,6 +2,7 @@
 
     RANKAD_DATA=... python benchmarks/guarantees.py [--seeds 5]
     python benchmarks/guarantees.py --pictures          # only the pictures, in half a minute
+    python benchmarks/guarantees.py --only strata       # only this table, in a minute
 
 Writes the tables into the page, and the pictures beside it. Each picture has the numbers of its
 table. puncc is compared where it is installed. It requires an old NumPy but runs with a new one:
@@ -20,6 +21,7 @@ from one_class import load_split
 from pages import with_table
 from running import FOLDER, kept_runs
 from scipy.stats import norm
+from strata import strata_table
 
 from rankad import RankAD
 from rankad.calibration import (
@@ -289,6 +291,10 @@ def _new_figure() -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
+#: Tables that need no runs of experiments, and can be made alone.
+ALONE: dict[str, Callable[[], str]] = {"levels": level_table, "strata": strata_table}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
@@ -296,8 +302,12 @@ def main() -> None:
     parser.add_argument(
         "--pictures", action="store_true", help="only draw the pictures, leave the page alone"
     )
+    parser.add_argument("--only", choices=ALONE, help="only make this table")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.only:
+        PAGE.write_text(with_table(PAGE.read_text(), asked.only, ALONE[asked.only]()))
+        return
     powers, delays = discovery_power(), drift_delays()
     draw_power(powers, IMAGES / "discovery_power.png")
     draw_delays(delays, IMAGES / "drift_delay.png")
@@ -311,7 +321,7 @@ def main() -> None:
 
     makers: dict[str, Callable[[], str]] = {
         "discoveries": lambda: discovery_table(powers),
-        "levels": level_table,
+        **ALONE,
         "drift": lambda: drift_table(delays),
         "contamination": lambda: contamination(results(CONTAMINATION)),
         "side-by-side": lambda: side_by_side(results(SIDE_BY_SIDE)),

@@ -318,3 +318,18 @@ def bagged_neighbor_distance(points, subsamples, reference=None):
                 distances.append(min(np.sqrt(((point - other) ** 2).sum()) for other in others))
         values.append(-np.mean(distances))
     return np.array(values)
+
+
+def stratum_p_values(scores, strata, reference, reference_strata, pool_below=0):
+    """Row by row: the p-value among the rows of the stratum, or of all small strata together."""
+    reference_strata = list(reference_strata)
+    p = []
+    for score, stratum in zip(scores, strata, strict=True):
+        is_small = reference_strata.count(stratum) < pool_below
+        others = [
+            other
+            for other, of in zip(reference, reference_strata, strict=True)
+            if (reference_strata.count(of) <= pool_below if is_small else of == stratum)
+        ]
+        p.append((1 + sum(other <= score for other in others)) / (1 + len(others)))
+    return np.array(p)

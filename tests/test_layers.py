@@ -119,6 +119,15 @@ def test_a_detector_calls_down_only(case, rng):
         detector.audit(new)
         detector.false_alarm_bounds()
         detector.false_alarms_per_day(100)
+        strata = np.arange(40) % 2
+        detector.calibrate(new, strata=strata)
+        detector.predict(new, alpha=0.1, strata=strata)
+        detector.p_values(new, strata=strata, confidence=0.9)
+        detector.select(new, strata=strata)
+        detector.audit(new, alpha=0.1, strata=strata)
+        detector.false_alarm_bounds(0.1, stratum=1)
+        if detector.calibration == "split":
+            detector.set_params(alpha=0.3).fit(nominal, strata=np.arange(200) % 2)
     assert found == set()
 
 

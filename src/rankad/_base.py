@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,10 +34,20 @@ from rankad.calibration import (
     KnownRows,
     ReferenceScores,
     Sample,
+    StrataControl,
+    StrataScores,
+    StratumLabels,
     grown,
 )
 from rankad.calibration.control import checked_alpha
 from rankad.calibration.copies import HashArray, row_hashes
+from rankad.calibration.strata import (
+    held_out_labels,
+    labels_of_rows,
+    recalibrated,
+    require_single_rows,
+)
+from rankad.calibration.strata_control import control_of_stratum, warn_if_strata_too_coarse
 from rankad.models import Model
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -70,6 +80,7 @@ class Start:
     fitted: Any
     sample: Sample
     holdout: Holdout
+    labels: StratumLabels | None
     rng: np.random.RandomState
 
     @property
@@ -94,6 +105,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
     calibration_record_ : CalibrationRecord
         What is promised, on which rows, and what was tested.
+    strata_ : StrataScores
+        Reference scores of each stratum. It exists after a fit or a calibration with strata.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     """
@@ -106,6 +119,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     calibration_split: Any
     random_state: Any
     reference_: ReferenceScores
+    strata_: StrataScores
     calibration_indices_: IntArray
     calibration_record_: CalibrationRecord
     _trained_rows: KnownRows
@@ -117,9 +131,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         X: ArrayLike,
         learn: Callable[[FloatArray, np.random.RandomState], Any],
         groups: ArrayLike | None = None,
+        strata: object = None,
     ) -> Self:
         """Validate, hold out, learn and calibrate. ``learn`` takes rows and a random state."""
-        start = self._begin_fit(X, groups)
+        start = self._begin_fit(X, groups, strata)
         rows, holdout = start.rows, start.holdout
 
         def learn_rows(rows: FloatArray, full_model: Any = None) -> Any:
@@ -129,7 +144,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         reference = holdout.reference(model, learn_rows, rows)
         return self._end_fit(start, model, reference)
 
-    def _begin_fit(self, X: ArrayLike, groups: ArrayLike | None = None) -> Start:
+    def _begin_fit(
+        self, X: ArrayLike, groups: ArrayLike | None = None, strata: object = None
+    ) -> Start:
         """Check and test the rows, and decide which of them to hold out.
 
         This detector does not change before ``_end_fit``. So a fit that fails changes nothing.
@@ -145,7 +162,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             sample.warn(in_order_of_time=is_in_order)
         rng = check_random_state(self.random_state)
         options = HoldoutOptions(self.calibration_size, self.calibration_split)
-        return Start(fitted, sample, HOLDOUTS[self.calibration](sample, options, rng), rng)
+        holdout = HOLDOUTS[self.calibration](sample, options, rng)
+        held_out = sample.indices[holdout.calibration]
+        labels = held_out_labels(strata, len(rows), held_out, self.calibration)
+        return Start(fitted, sample, holdout, labels, rng)
 
     def _end_fit(
         self, start: Start, model: Model, reference: ReferenceScores, **attributes: Any
@@ -153,6 +173,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
         fitted, sample, holdout = start.fitted, start.sample, start.holdout
         trained, held_out = sample.of(holdout.training), sample.of(holdout.calibration)
+        if start.labels is not None:  # strata of the held-out rows
+            require_single_rows(reference)
+            scores = model(start.rows[holdout.calibration], getattr(self, "n_jobs", None))
+            attributes["strata_"] = StrataScores.from_scores(scores, start.labels)
         attributes |= {
             "_model": model,
             "reference_": reference,
@@ -171,7 +195,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         }
         fitted.__dict__.update(attributes, _fitted_names=tuple(attributes))
         logger.info("calibrated on %d rows", reference.size)
-        fitted._control.warn_if_too_coarse(self.alpha)
+        fitted._warn_if_too_coarse()
         _delete_fitted_attributes(self)
         self.__dict__.update(fitted.__dict__)
         return self
@@ -196,6 +220,32 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Control by a held-out reference. Refuse any other, in the name of the method."""
         self._control.require_exact(method)
         return self._control
+
+    def _warn_if_too_coarse(self) -> None:
+        """Warn if nothing can alarm at the constructor's alpha, in all or in some strata."""
+        self._control.warn_if_too_coarse(self.alpha)
+        if hasattr(self, "strata_"):
+            warn_if_strata_too_coarse(self.strata_, self.alpha)
+
+    def _strata_scores(self, method: str) -> StrataScores:
+        check_is_fitted(self, "reference_")
+        if not hasattr(self, "strata_"):
+            raise ValueError(
+                f"{method} needs reference scores of each stratum. Call calibrate(X, strata=...) "
+                "with new nominal rows, or fit(X, strata=...)."
+            )
+        return self.strata_
+
+    def _strata_control(
+        self, method: str, strata: object, *, is_exact: bool = False
+    ) -> StrataControl:
+        """Control by the reference of each row's stratum; an exact one, if a method needs it."""
+        by_stratum = self._strata_scores(method)
+        control = StrataControl(by_stratum, StratumLabels.from_values(strata))
+        if is_exact:
+            control.require_exact(method)
+        control.warn_if_unseen()
+        return control
 
     @property
     def offset_(self) -> float:
@@ -232,7 +282,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return scores
 
-    def p_values(self, X: ArrayLike, *, confidence: float | None = None) -> FloatArray:
+    def p_values(
+        self, X: ArrayLike, *, strata: object = None, confidence: float | None = None
+    ) -> FloatArray:
         """p-value of each row: small = anomalous.
 
         For a new nominal row ``P(p <= alpha) <= alpha``, if the reference is held out
@@ -246,6 +298,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to score.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, for example its country, machine or hour of day. Each row is
+            compared with the reference rows of its own stratum, so alpha holds in every stratum.
+            In a stratum without reference rows p is 1. See `StrataScores`.
         confidence : float, optional
             Return larger p-values, which hold for this one detector. With this probability over the
             draw of the reference, ``P(p <= t) <= t`` for all t at once. Given the reference, the
@@ -255,13 +311,21 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         p : ndarray of shape (n_samples,)
         """
-        control = self._control
-        if confidence is not None:
-            control.require_exact("p_values(confidence=...)")
+        is_exact = confidence is not None
+        method = "p_values(confidence=...)" if is_exact else "p_values(strata=...)"
+        if strata is not None:
+            by_stratum = self._strata_control(method, strata, is_exact=is_exact)
+            return by_stratum.p_values(self.score_samples(X), confidence)
+        control = self._exact_control(method) if is_exact else self._control
         return control.p_values(self.score_samples(X), confidence)
 
     def predict(
-        self, X: ArrayLike, alpha: float | None = None, *, confidence: float | None = None
+        self,
+        X: ArrayLike,
+        alpha: float | None = None,
+        *,
+        strata: object = None,
+        confidence: float | None = None,
     ) -> IntArray:
         """Label each row: -1 for an anomaly (``p <= alpha``), +1 for a nominal row.
 
@@ -274,6 +338,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             Rows to label.
         alpha : float, optional
             False-alarm rate. The default is the constructor's alpha.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row. Then alpha holds in every stratum (see `p_values`).
         confidence : float, optional
             Alarm on fewer rows. With this probability over the draw of the reference, the
             false-alarm rate of this one detector is at most alpha. Without a confidence, the rate
@@ -284,12 +350,24 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_samples,)
         """
         # The threshold comes first, so that a refused alpha fails before rows are scored.
+        if strata is not None:
+            return np.where(self._alarms_by_stratum(X, alpha, strata, confidence)[0], -1, 1)
         if confidence is not None:
             control = self._exact_control("predict(confidence=...)")
             threshold = control.threshold(self.alpha if alpha is None else alpha, confidence)
         else:
             threshold = self.offset_ if alpha is None else self._control.threshold(alpha)
         return np.where(self.score_samples(X) < threshold, -1, 1)
+
+    def _alarms_by_stratum(
+        self, X: ArrayLike, alpha: float | None, strata: object, confidence: float | None = None
+    ) -> tuple[BoolArray, StrataControl]:
+        """Which rows alarm by the reference of their own stratum, and the control of these."""
+        is_exact = confidence is not None
+        method = "predict(confidence=...)" if is_exact else "predict(strata=...)"
+        control = self._strata_control(method, strata, is_exact=is_exact)
+        thresholds = control.thresholds(alpha, self.alpha, confidence)
+        return control.is_alarm(self.score_samples(X), thresholds), control
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Score minus ``offset_``. It is negative for the rows that ``predict(X)`` labels -1.
@@ -310,7 +388,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return scores - self.offset_
 
     def calibrate(
-        self, X: ArrayLike, *, groups: ArrayLike | None = None, replace: bool = False
+        self,
+        X: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        strata: object = None,
+        pool_below: int | None = None,
+        replace: bool = False,
     ) -> Self:
         """Add nominal rows to the reference, without a new fit.
 
@@ -325,9 +409,20 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             New nominal rows.
         groups : array-like of shape (n_samples,), optional
             Group of each row, if the rows are of new groups. Each group counts once (see `fit`).
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, for example its country, machine or hour of day: text, numbers or
+            other hashable values. A frame of several columns crosses them. The rows are added to
+            the reference of their stratum, `strata_`, and also to the common one, which answers
+            calls without strata.
+        pool_below : int, optional
+            Strata with fewer reference rows share one reference. Then rows of small and of unseen
+            strata can alarm, but alpha holds for all of them together, not for each stratum (see
+            `StrataScores`). The default keeps the number of the last calibration, at first 0: none
+            share.
         replace : bool, default=False
             Use these rows as the whole reference. Set it if nominal rows have changed, because
-            then the old reference rows no longer have the distribution of future rows.
+            then the old reference rows no longer have the distribution of future rows. Without
+            strata, the references of all strata are deleted.
 
         Returns
         -------
@@ -341,6 +436,14 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._require_new(new, "calibrate", also_reference=not replace)
         scores = self._checked_scores(sample.rows)
         reference = grown(self.reference_, scores, sample.row_labels, replace=replace)
+        by_stratum = recalibrated(
+            self.__dict__.get("strata_"),
+            scores,
+            labels_of_rows(strata, len(rows), sample.indices),
+            pool_below,
+            common=reference,
+            replace=replace,
+        )
         sample.warn(in_order_of_time=reference.guarantee == "time")
         is_fresh = replace or type(reference) is not type(self.reference_)
         step = CalibrationStep.now("calibrate", new, sample.tests)
@@ -348,7 +451,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         known = KnownRows.from_hashes(new, sample.hashes)
         self._reference_rows = known if is_fresh else self._reference_rows.extended(new)
         self.reference_ = reference
-        self._control.warn_if_too_coarse(self.alpha)
+        self.__dict__.pop("strata_", None)
+        if by_stratum is not None:
+            self.strata_ = by_stratum
+        self._warn_if_too_coarse()
         return self
 
     def _require_new(self, hashes: HashArray, method: str, *, also_reference: bool) -> None:
@@ -366,7 +472,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 "reference already. Give other rows, or replace the reference: replace=True."
             )
 
-    def select(self, X: ArrayLike, fdr: float = 0.1, *, adaptive: bool = False) -> BoolArray:
+    def select(
+        self, X: ArrayLike, fdr: float = 0.1, *, adaptive: bool = False, strata: object = None
+    ) -> BoolArray:
         """Select rows of a batch to call anomalies, with few false discoveries.
 
         The procedure of Benjamini and Hochberg is applied to the p-values. On average, at most a
@@ -380,7 +488,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         fdr : float, default=0.1
             False-discovery rate.
         adaptive : bool, default=False
-            Use Storey's form. It selects more rows if many rows are anomalies.
+            Use Storey's form. It selects more rows if many rows are anomalies. Its rate is not
+            proved with strata.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row. The p-values are those of ``p_values(X, strata=strata)``. The rate
+            holds for the whole batch, not for the selected rows of each stratum.
 
         Returns
         -------
@@ -395,11 +507,18 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.select(batch, fdr=0.1).nonzero()[0]
         array([20, 21])
         """
+        if strata is not None:
+            by_stratum = self._strata_control("select", strata, is_exact=True)
+            return by_stratum.selected(self.score_samples(X), fdr, adaptive)
         control = self._exact_control("select")
         return control.selected(self.score_samples(X), fdr, adaptive)
 
     def false_alarm_bounds(
-        self, alpha: float | None = None, *, confidence: float = 0.95
+        self,
+        alpha: float | None = None,
+        *,
+        stratum: Hashable | None = None,
+        confidence: float = 0.95,
     ) -> FalseAlarmBounds:
         """What the false-alarm rate of this one detector can be, for an alpha.
 
@@ -411,6 +530,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         alpha : float, optional
             False-alarm rate asked for. The default is the constructor's alpha.
+        stratum : hashable, optional
+            Bounds of the rate in this stratum, of ``predict(X, alpha, strata=...)``.
         confidence : float, default=0.95
             Probability of the interval, and of the limit.
 
@@ -426,7 +547,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> round(bounds.low, 3), round(bounds.high, 3), round(bounds.limit, 3)
         (0.037, 0.064, 0.062)
         """
-        control = self._exact_control("false_alarm_bounds")
+        if stratum is None:
+            control = self._exact_control("false_alarm_bounds")
+        else:
+            strata = self._strata_scores("false_alarm_bounds(stratum=...)")
+            control = control_of_stratum(strata, stratum, "false_alarm_bounds")
         return control.bounds(self.alpha if alpha is None else alpha, confidence)
 
     def false_alarm_band(self, confidence: float = 0.95, method: str = "auto") -> FloatArray:
@@ -510,7 +635,24 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         alpha = self.alpha if alpha is None else alpha
         return control.alarms_per_day(events_per_day, alpha, confidence)
 
-    def audit(self, X: ArrayLike, alpha: float | None = None, *, confidence: float = 0.95) -> Audit:
+    @overload
+    def audit(
+        self, X: ArrayLike, alpha: float | None = None, *, confidence: float = 0.95
+    ) -> Audit: ...
+
+    @overload
+    def audit(
+        self, X: ArrayLike, alpha: float | None = None, *, strata: object, confidence: float = 0.95
+    ) -> dict[Hashable, Audit]: ...
+
+    def audit(
+        self,
+        X: ArrayLike,
+        alpha: float | None = None,
+        *,
+        strata: object = None,
+        confidence: float = 0.95,
+    ) -> Audit | dict[Hashable, Audit]:
         """Count the false alarms on fresh nominal rows, and compare the count with alpha.
 
         Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
@@ -524,12 +666,17 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             Fresh nominal rows.
         alpha : float, optional
             False-alarm rate asked for. The default is the constructor's alpha.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row. Each stratum gets its own audit, of ``predict(X, alpha,
+            strata=strata)``.
         confidence : float, default=0.95
-            Probability of the interval.
+            Probability of the interval; with strata, that the intervals of all strata hold at once
+            (Bonferroni).
 
         Returns
         -------
-        audit : Audit
+        audit : Audit or dict of Audit
+            With strata, the audit of each stratum, by its key.
 
         Examples
         --------
@@ -542,6 +689,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "reference_")
         rows = scoring_rows(self, X)
         self._require_new(row_hashes(rows), "audit", also_reference=True)
+        if strata is not None:
+            is_alarm, control = self._alarms_by_stratum(rows, alpha, strata)
+            return control.audits(is_alarm, self.alpha if alpha is None else alpha, confidence)
         labels = self.predict(rows, alpha)
         alpha = self.alpha if alpha is None else alpha
         return self._control.audit(int((labels == -1).sum()), len(labels), alpha, confidence)
@@ -550,5 +700,5 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 def _delete_fitted_attributes(detector: BaseDetector) -> None:
     """Delete what an earlier fit has stored, and nothing that a subclass has."""
     names = detector.__dict__.pop("_fitted_names", ())
-    for name in (*names, "n_features_in_", "feature_names_in_"):
+    for name in (*names, "strata_", "n_features_in_", "feature_names_in_"):
         detector.__dict__.pop(name, None)

@@ -156,6 +156,8 @@ class RankAD(BaseDetector):
         `calibrate` does not change them.
     calibration_record_ : CalibrationRecord
         What is promised, on which rows, and what was tested.
+    strata_ : StrataScores
+        Reference scores of each stratum. It exists after a fit or a calibration with strata.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
     C_, sigma_ : float
@@ -327,7 +329,14 @@ class RankAD(BaseDetector):
             raise
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        groups: ArrayLike | None = None,
+        strata: object = None,
+    ) -> Self:
         """Learn from nominal rows, and calibrate (Algorithm 1).
 
         The rows are tested first: whether they are copies of one another, and whether near rows of
@@ -343,6 +352,9 @@ class RankAD(BaseDetector):
             Group of each row, if rows of one machine, patient or session are like one another.
             Whole groups are held out, and each counts once. A p-value is then that of a new row *of
             a new group*.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
+            reference, `strata_`.
 
         Returns
         -------
@@ -351,7 +363,7 @@ class RankAD(BaseDetector):
         """
         pairs, tuning = self._pairs, self._tuning
         # Validate the rows, and hold some out.
-        start = self._begin_fit(X, groups)
+        start = self._begin_fit(X, groups, strata)
         rows, rng, holdout = start.rows, start.rng, start.holdout
 
         def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:

@@ -48,6 +48,8 @@ class MassAD(BaseDetector):
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
     calibration_record_ : CalibrationRecord
         What is promised, on which rows, and what was tested.
+    strata_ : StrataScores
+        Reference scores of each stratum. It exists after a fit or a calibration with strata.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 
@@ -87,7 +89,14 @@ class MassAD(BaseDetector):
         self.random_state = random_state
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        groups: ArrayLike | None = None,
+        strata: object = None,
+    ) -> Self:
         """Estimate the mass from nominal rows, and calibrate.
 
         Parameters
@@ -97,13 +106,16 @@ class MassAD(BaseDetector):
         y : Ignored
         groups : array-like of shape (n_samples,), optional
             Group of each row. Whole groups are held out, and each counts once (see `RankAD.fit`).
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
+            reference, `strata_`.
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn, groups)
+        return self._fit(X, self._learn, groups, strata)
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> MeanMass:
         n_sampled = min(self.max_samples, len(rows))

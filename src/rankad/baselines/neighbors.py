@@ -49,7 +49,14 @@ class StatisticDetector(BaseDetector):
         """The statistic that scores."""
 
     @validated_fit
-    def fit(self, X: ArrayLike, y: object = None, *, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        groups: ArrayLike | None = None,
+        strata: object = None,
+    ) -> Self:
         """Keep nominal rows to compare new rows with, and calibrate.
 
         Parameters
@@ -59,13 +66,16 @@ class StatisticDetector(BaseDetector):
         y : Ignored
         groups : array-like of shape (n_samples,), optional
             Group of each row. Whole groups are held out, and each counts once (see `RankAD.fit`).
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
+            reference, `strata_`.
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn, groups)
+        return self._fit(X, self._learn, groups, strata)
 
     @property
     def scaler_(self) -> Any:
@@ -132,6 +142,8 @@ class KLPE(StatisticDetector):
         Rows of ``fit`` whose scores are its reference, ascending: the held-out rows, or all rows.
     calibration_record_ : CalibrationRecord
         What is promised, on which rows, and what was tested.
+    strata_ : StrataScores
+        Reference scores of each stratum. It exists after a fit or a calibration with strata.
     offset_ : float
         Rows that score below it are anomalies at the false-alarm rate ``alpha``.
 

@@ -39,6 +39,9 @@ from rankad.calibration.reference import (
 )
 from rankad.calibration.sample import Sample
 from rankad.calibration.splits import TimeBlocks
+from rankad.calibration.strata import StrataScores
+from rankad.calibration.strata_control import StrataControl
+from rankad.calibration.stratum_labels import StratumLabels
 from rankad.calibration.weighted import WeightedScores, density_ratio
 
 __all__ = [
@@ -48,6 +51,7 @@ __all__ = [
     "FalseAlarmsPerDay",
     "HeldOutScores",
     "ReferenceScores",
+    "StrataScores",
     "TimeBlocks",
     "density_ratio",
     "nominal_share",

@@ -1,0 +1,199 @@
+"""Reference scores of each stratum: the level holds in every country, machine or hour of day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+
+from rankad._typing import FloatArray, IntArray
+from rankad.calibration.reference import HeldOutScores, ReferenceScores
+from rankad.calibration.stratum_labels import StratumLabels
+
+#: Reference of a stratum without rows: every p-value is 1.
+_NO_ROWS = HeldOutScores(np.empty(0))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StrataScores(Mapping[Hashable, ReferenceScores]):
+    """Reference scores of each stratum: Mondrian conformal p-values.
+
+    A row is compared with the n reference rows of its own stratum only:
+    ``p = (1 + #{ref <= s}) / (n + 1)``. For a new nominal row of that stratum, exchangeable with
+    these reference rows, ``P(p <= alpha) <= alpha`` exactly, in every stratum. So a stratum with n
+    rows never alarms below ``alpha = 1 / (n + 1)``, and in a stratum without rows p is 1.
+
+    If ``pool_below`` is m > 0, strata with fewer than m rows share one reference: the rows of all
+    strata with at most m rows. Then alpha holds for the new rows of all strata with fewer than m
+    rows together, and not for each of these strata. Rows and their strata must be drawn together,
+    exchangeably with the reference rows. A kind of stratum that did not exist at calibration has
+    the level only if its rows are like those of the small strata.
+
+    Parameters
+    ----------
+    references : mapping
+        Reference scores of each stratum, by its key.
+    pool_below : int, default=0
+        Strata with fewer rows share one reference. 0: none does.
+
+    Notes
+    -----
+    Why the shared reference has strata with exactly m rows, which do not use it: count the new row
+    as one more row of its stratum, and call a stratum small if it then has at most m rows. This
+    rule does not know which row is the new one. So among the rows of small strata the new row is
+    exchangeable with the others. The new row's stratum is small if it has fewer than m reference
+    rows. Another stratum is small if it has at most m.
+
+    Examples
+    --------
+    >>> scores, countries = np.array([0.3, 0.1, 0.2, 5.0]), ["DE", "DE", "DE", "FR"]
+    >>> strata = StrataScores.from_scores(scores, countries)
+    >>> strata
+    StrataScores(2 strata of 1 to 3 scores, guarantee: exact)
+    >>> strata["DE"].smallest_alpha, strata["FR"].smallest_alpha
+    (0.25, 0.5)
+    """
+
+    references: Mapping[Hashable, ReferenceScores]
+    pool_below: int = 0
+
+    @classmethod
+    def from_scores(cls, scores: FloatArray, strata: object, pool_below: int = 0) -> Self:
+        """Reference of the held-out scores of nominal rows, in any order, and their strata."""
+        return cls({}).extended(scores, strata).pooled(pool_below)
+
+    @classmethod
+    def from_rows(cls, strata: object, reference_of: Callable[[IntArray], ReferenceScores]) -> Self:
+        """Reference of each stratum by a function of the positions of its rows, ascending."""
+        labels = StratumLabels.from_values(strata)
+        rows_of_keys = zip(labels.keys, labels.rows_of_keys(), strict=True)
+        return cls({key: reference_of(rows) for key, rows in rows_of_keys})
+
+    def __getitem__(self, key: Hashable) -> ReferenceScores:
+        """The stratum's own reference scores."""
+        return self.references[key]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.references)
+
+    def __len__(self) -> int:
+        """Number of strata."""
+        return len(self.references)
+
+    def __repr__(self) -> str:
+        sizes = [reference.size for reference in self.values()]
+        spread = f" of {min(sizes)} to {max(sizes)} scores" if sizes else ""
+        pooled = f", pool_below={self.pool_below}" if self.pool_below else ""
+        return f"StrataScores({len(self)} strata{spread}, guarantee: {self.guarantee}{pooled})"
+
+    @property
+    def guarantee(self) -> str:
+        """What is known about the p-values: as of `ReferenceScores`, or "mixed"."""
+        found = {reference.guarantee for reference in self.values()} or {"exact"}
+        return found.pop() if len(found) == 1 else "mixed"
+
+    def extended(self, scores: FloatArray, strata: object) -> Self:
+        """With the scores of additional held-out nominal rows of old and new strata."""
+        labels = StratumLabels.from_values(strata)
+        labels.require_rows(len(scores))
+        merged = dict(self.references)
+        for key, rows in zip(labels.keys, labels.rows_of_keys(), strict=True):
+            old = merged.get(key)
+            new = scores[rows]
+            merged[key] = HeldOutScores.from_scores(new) if old is None else old.extended(new)
+        return replace(self, references=merged)
+
+    def pooled(self, below: int) -> Self:
+        """The same references, where strata with fewer than ``below`` rows share one."""
+        if isinstance(below, bool) or not isinstance(below, Integral) or below < 0:
+            raise ValueError(
+                f"pool_below must be a number of rows, 0 or more; got {below!r}. 0 means that no "
+                "strata share a reference."
+            )
+        if below > 0 and self.guarantee != "exact":
+            raise ValueError(
+                f"pool_below={below} needs held-out reference scores of single rows; got {self}. "
+                "Leave it at 0."
+            )
+        return replace(self, pool_below=int(below))
+
+    def shares(self, key: Hashable) -> bool:
+        """Whether the rows of a stratum are compared with the shared reference."""
+        return self.references.get(key, _NO_ROWS).size < self.pool_below
+
+    def reference_of(self, key: Hashable) -> ReferenceScores:
+        """The reference that rows of a stratum are compared with: its own, or the shared one."""
+        return self._shared if self.shares(key) else self.references.get(key, _NO_ROWS)
+
+    @cached_property
+    def _shared(self) -> ReferenceScores:
+        """Scores of all strata with at most ``pool_below`` rows: see the notes of the class."""
+        parts = [each.scores for each in self.values() if each.size <= self.pool_below]
+        return HeldOutScores.from_scores(np.concatenate([_NO_ROWS.scores, *parts]))
+
+
+def recalibrated(
+    before: StrataScores | None,
+    scores: FloatArray,
+    labels: StratumLabels | None,
+    pool_below: int | None,
+    *,
+    common: ReferenceScores,
+    replace: bool,
+) -> StrataScores | None:
+    """Reference of each stratum after a calibration with new rows; None if there is none.
+
+    ``common`` is the new reference of all rows. Rows without strata change no stratum's reference,
+    but they leave none that they should replace.
+    """
+    if labels is None:
+        if pool_below is not None:
+            raise ValueError(
+                f"pool_below={pool_below} is for strata. Give strata, too: calibrate(X, "
+                "strata=..., pool_below=...)."
+            )
+        return None if replace else before
+    require_single_rows(common)
+    if pool_below is None:
+        pool_below = 0 if before is None else before.pool_below
+    start = StrataScores({}) if replace or before is None else before
+    return start.extended(scores, labels).pooled(pool_below)
+
+
+def held_out_labels(
+    strata: object, n_rows: int, held_out: IntArray, calibration: str
+) -> StratumLabels | None:
+    """Strata of the held-out rows of a fit, given those of all its rows; None without strata."""
+    if strata is not None and calibration != "split":
+        raise ValueError(
+            f"fit(X, strata=...) needs held-out rows, but calibration={calibration!r} has none. "
+            "Set calibration='split'. Or fit without strata, and call calibrate(X, strata=...) "
+            "with new nominal rows."
+        )
+    return labels_of_rows(strata, n_rows, held_out)
+
+
+def labels_of_rows(strata: object, n_rows: int, chosen: IntArray) -> StratumLabels | None:
+    """Strata of some of the rows, given those of all rows; None without strata."""
+    if strata is None:
+        return None
+    labels = StratumLabels.from_values(strata)
+    labels.require_rows(n_rows)
+    return labels.of_rows(chosen)
+
+
+def require_single_rows(common: ReferenceScores) -> None:
+    """Refuse strata beside a common reference whose rows are not drawn one by one.
+
+    The references of the strata would promise more than the common one.
+    """
+    if common.guarantee != "exact":
+        raise ValueError(
+            "strata need a reference of single rows, drawn independently; got the reference "
+            f"{common}. Call calibrate(X, strata=..., replace=True) with such rows, or leave out "
+            "strata."
+        )
