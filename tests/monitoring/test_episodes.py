@@ -153,8 +153,8 @@ def test_dates_are_seconds():
     [
         (Episode(None, 7, 7, 7, None, 1), "<Episode: 1 alarm at 7>"),
         (
-            Episode("a", 1_700_000_000.0, 1_700_000_060.5, 1_700_000_009.0, 0.001, 2),
-            "<Episode of 'a': 2 alarms from 1700000000 to 1700000060.5, worst at 1700000009 (0.001)>",
+            Episode(3, 1_700_000_000.0, 1_700_000_060.5, 1_700_000_009.0, 0.01, 2),
+            "<Episode of 3: 2 alarms from 1700000000 to 1700000060.5, worst at 1700000009 (0.01)>",
         ),
     ],
 )
