@@ -19,7 +19,7 @@ from detectors import CASES
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 
-from rankad import DriftMonitor, OnlineDiscoveries, RankAD, Reweighted
+from rankad import AlarmBudget, DriftMonitor, Episodes, OnlineDiscoveries, RankAD, Reweighted
 from rankad.calibration import HeldOutScores
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
@@ -152,6 +152,7 @@ def test_what_watches_a_detector_calls_down_only(rng):
         OnlineDiscoveries().test_many(detector.p_values(new))
         shifted = Reweighted(detector, rng.normal(size=(300, 2)), lambda rows: np.ones(len(rows)))
         shifted.predict(new, alpha=0.05)
+        Episodes().update_many(AlarmBudget(detector, alpha=0.05).update_many(new))
     assert found == set()
 
 

@@ -19,32 +19,42 @@ if TYPE_CHECKING:
     from rankad import experimental as experimental
     from rankad import explanations as explanations
     from rankad import metrics as metrics
+    from rankad import monitoring as monitoring
     from rankad import options as options
     from rankad import plots as plots
     from rankad import statistics as statistics
     from rankad.calibrated import Calibrated as Calibrated
     from rankad.calibration.online_discoveries import OnlineDiscoveries as OnlineDiscoveries
     from rankad.detector import RankAD as RankAD
+    from rankad.monitoring import AlarmBudget as AlarmBudget
     from rankad.monitoring import DriftMonitor as DriftMonitor
+    from rankad.monitoring import Episodes as Episodes
     from rankad.monitoring import Reweighted as Reweighted
+    from rankad.time_columns import TimeColumns as TimeColumns
 
 __version__ = "0.1.0"
 
 #: Module of each public class. It is imported at first use, so ``import rankad`` stays fast.
 _HOMES = {
+    "AlarmBudget": "rankad.monitoring",
     "Calibrated": "rankad.calibrated",
     "DriftMonitor": "rankad.monitoring",
+    "Episodes": "rankad.monitoring",
     "OnlineDiscoveries": "rankad.calibration.online_discoveries",
     "RankAD": "rankad.detector",
     "Reweighted": "rankad.monitoring",
+    "TimeColumns": "rankad.time_columns",
 }
 
 __all__ = [
+    "AlarmBudget",
     "Calibrated",
     "DriftMonitor",
+    "Episodes",
     "OnlineDiscoveries",
     "RankAD",
     "Reweighted",
+    "TimeColumns",
     "__version__",
     "baselines",
     "calibration",
@@ -53,6 +63,7 @@ __all__ = [
     "experimental",
     "explanations",
     "metrics",
+    "monitoring",
     "options",
     "plots",
     "statistics",

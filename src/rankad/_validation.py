@@ -55,7 +55,10 @@ def _numeric_rows(estimator: Any, X: ArrayLike, **kwargs: Any) -> FloatArray:
     if hasattr(type(X), "collect"):
         raise TypeError(f"{type(X).__name__} is lazy. Call its collect() first.")
     if getattr(getattr(X, "dtype", None), "kind", None) in _DATE_KINDS:
-        raise ValueError("X holds dates or times. Turn them into numbers first.")
+        raise ValueError(
+            "X holds dates or times. Turn them into numbers first, for example with "
+            "rankad.TimeColumns."
+        )
     _require_numeric_columns(X)
     return np.asarray(validate_data(estimator, X, dtype=np.float64, order="C", **kwargs))
 

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
+from rankad.calibration.growth import grown
 from rankad.calibration.reference import HeldOutScores, ReferenceScores
 from rankad.calibration.stratum_labels import StratumLabels
 
@@ -102,9 +103,7 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
         labels.require_rows(len(scores))
         merged = dict(self.references)
         for key, rows in zip(labels.keys, labels.rows_of_keys(), strict=True):
-            old = merged.get(key)
-            new = scores[rows]
-            merged[key] = HeldOutScores.from_scores(new) if old is None else old.extended(new)
+            merged[key] = grown(merged.get(key, _NO_ROWS), scores[rows], None, replace=False)
         return replace(self, references=merged)
 
     def pooled(self, below: int) -> Self:
