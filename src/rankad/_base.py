@@ -190,8 +190,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 ),
                 reference,
             ),
-            "_trained_rows": KnownRows.from_hashes(trained, sample.hashes),
-            "_reference_rows": KnownRows.from_hashes(held_out, sample.hashes),
+            "_trained_rows": sample.known(holdout.training),
+            "_reference_rows": sample.known(holdout.calibration),
         }
         fitted.__dict__.update(attributes, _fitted_names=tuple(attributes))
         logger.info("calibrated on %d rows", reference.size)
@@ -432,7 +432,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "reference_")
         rows = scoring_rows(self, X)
         sample = Sample.tested(rows, groups)
-        new = sample.of(np.arange(len(sample.rows)))
+        everything = np.arange(len(sample.rows))
+        new = sample.of(everything)
         self._require_new(new, "calibrate", also_reference=not replace)
         scores = self._checked_scores(sample.rows)
         reference = grown(self.reference_, scores, sample.row_labels, replace=replace)
@@ -448,8 +449,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         is_fresh = replace or type(reference) is not type(self.reference_)
         step = CalibrationStep.now("calibrate", new, sample.tests)
         self.calibration_record_ = self.calibration_record_.after(step, reference, is_new=is_fresh)
-        known = KnownRows.from_hashes(new, sample.hashes)
-        self._reference_rows = known if is_fresh else self._reference_rows.extended(new)
+        before = self._reference_rows
+        self._reference_rows = sample.known(everything) if is_fresh else before.extended(new)
         self.reference_ = reference
         self.__dict__.pop("strata_", None)
         if by_stratum is not None:

@@ -33,6 +33,9 @@ _MATCH_LEVEL: Final = 1e-6
 #: Number of hashes that `KnownRows` keeps: 80 kilobytes.
 _MAX_KNOWN = 10_000
 
+#: Number of rows that are hashed together.
+_CHUNK = 8192
+
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -44,12 +47,14 @@ def row_hashes(rows: FloatArray) -> HashArray:
     (True, False)
     """
     hashes = np.zeros(len(rows), dtype=np.uint64)
-    for column in rows.T:
-        hashes ^= np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-        hashes *= _MULTIPLIER
-        hashes ^= hashes >> np.uint64(29)
-        hashes *= _MULTIPLIER
-        hashes ^= hashes >> np.uint64(32)
+    for start in range(0, len(rows), _CHUNK):  # a chunk stays in the cache
+        chunk = hashes[start : start + _CHUNK]
+        for column in rows[start : start + _CHUNK].T:
+            chunk ^= np.ascontiguousarray(column + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+            chunk *= _MULTIPLIER
+            chunk ^= chunk >> np.uint64(29)
+            chunk *= _MULTIPLIER
+            chunk ^= chunk >> np.uint64(32)
     return hashes
 
 
@@ -97,6 +102,15 @@ def has_copies(multiplicities: IntArray) -> bool:
     return bool(np.any(high_after * high_before < k / (k + 1.0) * np.nan_to_num(low_k) ** 2))
 
 
+def repeated_share(multiplicities: IntArray) -> float:
+    """Estimated probability that a new row equals an old one (Good and Turing).
+
+    >>> repeated_share(np.array([1, 1, 2]))
+    0.5
+    """
+    return 1.0 - float((multiplicities == 1).sum()) / max(int(multiplicities.sum()), 1)
+
+
 @dataclass(frozen=True, eq=False)
 class KnownRows:
     """A small memory of rows: it tells whether other rows are mostly the same ones.
@@ -126,15 +140,16 @@ class KnownRows:
     repeated: float
 
     @classmethod
-    def from_hashes(cls, hashes: HashArray, among: HashArray | None = None) -> Self:
-        """Memory of rows with these hashes. ``among`` are hashes of more rows of the same kind."""
-        all_hashes = hashes if among is None else among
-        n_single = int((np.unique(all_hashes, return_counts=True)[1] == 1).sum())
-        distinct = np.unique(hashes)
-        kept = distinct[:_MAX_KNOWN]
-        is_whole = len(kept) == len(distinct)
-        limit = np.iinfo(np.uint64).max if is_whole else kept[-1]
-        return cls(kept, int(limit), 1.0 - n_single / max(len(all_hashes), 1))
+    def from_hashes(cls, hashes: HashArray, repeated: float | None = None) -> Self:
+        """Memory of rows with these hashes. By default ``repeated`` is that of these rows."""
+        if repeated is None:
+            repeated = repeated_share(np.unique(hashes, return_counts=True)[1])
+        n_sure = 2 * _MAX_KNOWN  # sorting so few is fast; they may hold repeated rows
+        is_whole = len(hashes) <= n_sure
+        lowest = np.unique(hashes if is_whole else np.partition(hashes, n_sure)[:n_sure])
+        kept = lowest[:_MAX_KNOWN]
+        knows_all = is_whole and len(kept) == len(lowest)
+        return cls(kept, int(np.iinfo(np.uint64).max if knows_all else kept[-1]), repeated)
 
     def match(self, hashes: HashArray) -> float:
         """Share of the rows that are known, or 0 if chance can explain it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
@@ -14,8 +15,10 @@ from rankad._warnings import warn_user
 from rankad.calibration.copies import (
     COPIES_LEVEL,
     HashArray,
+    KnownRows,
     first_occurrences,
     has_copies,
+    repeated_share,
     row_hashes,
 )
 from rankad.calibration.dependence import DEPENDENCE_LEVEL, memory, serial_p_value
@@ -111,6 +114,14 @@ class Sample:
     def of(self, indices: IntArray) -> HashArray:
         """Hashes of some of the rows."""
         return self.hashes[self.indices[indices]]
+
+    def known(self, indices: IntArray) -> KnownRows:
+        """Memory of some of the rows."""
+        return KnownRows.from_hashes(self.of(indices), self._repeated)
+
+    @cached_property
+    def _repeated(self) -> float:
+        return repeated_share(np.unique(self.hashes, return_counts=True)[1])
 
     def warn(self, *, in_order_of_time: bool) -> None:
         """Warn of failed tests, with the remedy. Rows in the order of time may depend."""
