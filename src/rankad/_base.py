@@ -268,8 +268,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             This detector.
         """
         scores = self.score_samples(X)
-        new = HeldOutScores.from_scores(scores) if replace else self.reference_.extended(scores)
-        self.reference_ = new
+        if replace:
+            self.reference_ = HeldOutScores.from_scores(scores, self._model.rounding)
+        else:
+            self.reference_ = self.reference_.extended(scores)
         self._control.warn_if_too_coarse(self.alpha)
         return self
 

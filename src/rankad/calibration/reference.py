@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import floor
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray, IntArray
 
 #: Largest number of scores to keep, and how many of the lowest are always kept one by one.
@@ -22,7 +23,8 @@ class ReferenceScores(ABC):
     """Sorted scores of nominal rows, and the p-values that they give to other scores.
 
     The p-value of a score s is ``p = (e + #{ref <= s}) / (n + e)``, for n reference scores and
-    ``e`` = `n_extra` virtual scores that always count.
+    ``e`` = `n_extra` virtual scores that always count. A reference score counts if it is at most s
+    up to `rounding`, so p-values hold although scores are rounded.
 
     Parameters
     ----------
@@ -31,6 +33,8 @@ class ReferenceScores(ABC):
     counts : array of int, shape (n_scores,), optional
         Number of nominal rows that each score stands for; by default 1. Above a million scores, the
         upper part is thinned and the lower 500,000 are kept one by one.
+    rounding : Rounding, optional
+        By how much two computations of one score may differ; by default 0.
 
     Attributes
     ----------
@@ -40,6 +44,7 @@ class ReferenceScores(ABC):
 
     scores: FloatArray
     counts: IntArray | None = None
+    rounding: Rounding = EXACT
     n_extra: ClassVar[int]
 
     #: What is known about the false-alarm rate of the p-values: "exact" for a new row, "groups" for
@@ -47,13 +52,17 @@ class ReferenceScores(ABC):
     guarantee: ClassVar[str]
 
     @classmethod
-    def from_scores(cls, scores: FloatArray) -> Self:
+    def from_scores(cls, scores: FloatArray, rounding: Rounding = EXACT) -> Self:
         """Reference of the scores of nominal rows, in any order. Above a million, it is thinned."""
         require_numbers(scores)
         in_order = np.sort(scores)
         if len(in_order) <= MAX_SCORES:
-            return cls(in_order)
-        return cls(*thinned(in_order, np.ones(len(in_order), dtype=np.int64)))
+            return cls(in_order, rounding=rounding)
+        kept, counts = thinned(in_order, np.ones(len(in_order), dtype=np.int64))
+        return cls(kept, counts, rounding)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.size} scores, guarantee: {self.guarantee})"
@@ -75,11 +84,11 @@ class ReferenceScores(ABC):
                 f"A score is NaN and has no p-value: number {int(np.isnan(scores).argmax())}. "
                 "Remove its row."
             )
-        n_at_most = self._n_points(np.searchsorted(self.scores, scores, side="right"))
+        n_at_most = self._n_points(np.searchsorted(self.lowered, scores, side="right"))
         return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
 
     def p_value(self, n_scores: int) -> float:
-        """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
+        """p-value of a score that is at least as large as ``n_scores`` of `lowered`."""
         return (self.n_extra + int(self._n_points(n_scores))) / (self.size + self.n_extra)
 
     def threshold(self, alpha: float) -> float:
@@ -96,23 +105,38 @@ class ReferenceScores(ABC):
 
     def is_tied(self, order: int) -> bool:
         """Whether other scores tie with the j-th, or may tie. Then the rate is lower."""
-        score = self.score_of_order(order)
-        low = int(np.searchsorted(self.scores, score, side="left"))
-        high = int(np.searchsorted(self.scores, score, side="right"))
+        index = self._index(order)
+        if not 0 <= index < len(self.scores):
+            return False
+        # From the first score that is at least the lowered one, to the last whose lowered score is
+        # at most the score.
+        low = int(np.searchsorted(self.scores, self.lowered[index], side="left"))
+        high = int(np.searchsorted(self.lowered, self.scores[index], side="right"))
         return int(self._n_points(high)) - int(self._n_points(low)) > 1
 
     def score_of_order(self, order: int) -> float:
-        """The j-th score from below. It is minus infinity for 0, and infinity beyond the last.
+        """The j-th score from below, lowered by its rounding.
 
-        If scores stand for several rows, it is the lowest value that the j-th score may have.
+        It is minus infinity for 0, and infinity beyond the last. If scores stand for several rows,
+        it is the lowest value that the j-th score may have.
         """
-        if order < 1:
+        index = self._index(order)
+        if index < 0:
             return -np.inf
+        return float(self.lowered[index]) if index < len(self.lowered) else np.inf
+
+    @cached_property
+    def lowered(self) -> FloatArray:
+        """The scores, lowered by their rounding: p-values compare a score with them."""
+        return self.rounding.lowered(self.scores)
+
+    def _index(self, order: int) -> int:
+        """Position of the j-th score from below; -1 for 0."""
+        if order < 1:
+            return -1
         if self.counts is None:
-            index = order - 1
-        else:
-            index = int(np.searchsorted(self._n_below, order - 1, side="right")) - 1
-        return float(self.scores[index]) if index < len(self.scores) else np.inf
+            return order - 1
+        return int(np.searchsorted(self._n_below, order - 1, side="right")) - 1
 
     @abstractmethod
     def extended(self, scores: FloatArray) -> HeldOutScores:
@@ -141,6 +165,8 @@ class HeldOutScores(ReferenceScores):
         Ascending. `from_scores` sorts them.
     counts : array of int, shape (n_scores,), optional
         Number of nominal rows that each score stands for; by default 1.
+    rounding : Rounding, optional
+        By how much two computations of one score may differ; by default 0.
 
     Examples
     --------
@@ -160,9 +186,9 @@ class HeldOutScores(ReferenceScores):
         order = np.argsort(np.concatenate([self.scores, new.scores]), kind="stable")
         merged = np.concatenate([self.scores, new.scores])[order]
         if self.counts is None and len(merged) <= MAX_SCORES:
-            return HeldOutScores(merged)
+            return HeldOutScores(merged, rounding=self.rounding)
         counts = np.concatenate([np.diff(self._n_below), np.diff(new._n_below)])[order]
-        return HeldOutScores(*thinned(merged, counts))
+        return HeldOutScores(*thinned(merged, counts), self.rounding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,12 +219,12 @@ class GroupScores(ReferenceScores):
     guarantee = "groups"
 
     @classmethod
-    def from_groups(cls, scores: FloatArray, groups: Any) -> Self:
+    def from_groups(cls, scores: FloatArray, groups: Any, rounding: Rounding = EXACT) -> Self:
         """Reference of the scores of nominal rows in any order, and the group of each row."""
         require_numbers(scores)
         numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
         order = np.argsort(scores, kind="stable")
-        return cls(scores[order], groups=numbers[order])
+        return cls(scores[order], rounding=rounding, groups=numbers[order])
 
     @property
     def size(self) -> int:
@@ -211,7 +237,7 @@ class GroupScores(ReferenceScores):
             return -np.inf
         p = (self.n_extra + self._n_below) / (self.size + self.n_extra)
         n_at_most = int(np.searchsorted(p, alpha, side="right")) - 1
-        return float(self.scores[n_at_most]) if n_at_most < len(self.scores) else np.inf
+        return float(self.lowered[n_at_most]) if n_at_most < len(self.lowered) else np.inf
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Refuse scores without groups."""
@@ -221,7 +247,7 @@ class GroupScores(ReferenceScores):
         )
 
     def p_value(self, n_scores: int) -> float:
-        """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
+        """p-value of a score that is at least as large as ``n_scores`` of `lowered`."""
         return float((self.n_extra + self._n_below[n_scores]) / (self.size + self.n_extra))
 
     def _n_points(self, n_scores: Any) -> Any:
@@ -266,16 +292,23 @@ class TimeScores(HeldOutScores):
     guarantee = "time"
 
     @classmethod
-    def from_runs(cls, scores: FloatArray, run_starts: IntArray) -> Self:
+    def from_runs(
+        cls,
+        scores: FloatArray,
+        run_starts: IntArray,
+        rounding: Rounding = EXACT,
+    ) -> Self:
         """Reference of scores in the order of time, and where its runs begin."""
         require_numbers(scores)
-        return cls(np.sort(scores), in_order=scores, run_starts=run_starts)
+        return cls(np.sort(scores), rounding=rounding, in_order=scores, run_starts=run_starts)
 
     def extended(self, scores: FloatArray) -> TimeScores:
         """Both references together. The new scores are one more run."""
         require_numbers(scores)
         return TimeScores.from_runs(
-            np.concatenate([self.in_order, scores]), np.append(self.run_starts, len(self.in_order))
+            np.concatenate([self.in_order, scores]),
+            np.append(self.run_starts, len(self.in_order)),
+            self.rounding,
         )
 
 
@@ -295,7 +328,7 @@ class TrainingScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the new held-out scores, because they do not mix with scores of training rows."""
-        return HeldOutScores.from_scores(scores)
+        return HeldOutScores.from_scores(scores, self.rounding)
 
 
 class CrossFittedScores(ReferenceScores):
@@ -314,7 +347,7 @@ class CrossFittedScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the new held-out scores, because they do not mix with out-of-fold scores."""
-        return HeldOutScores.from_scores(scores)
+        return HeldOutScores.from_scores(scores, self.rounding)
 
 
 def require_numbers(scores: FloatArray) -> None:
