@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike
 from rankad._rounding import Rounding
 from rankad._threads import share_out
 from rankad._typing import FloatArray
-from rankad.kernels.fused import Model, fill_scores, rank_of, score_of
-from rankad.kernels.simd import LOG2_E, power_constants, unit_factor, zero_exponent
+from rankad.kernels.layout import LOG2_E, Model, power_constants, unit_factor, zero_exponent
+from rankad.kernels.sums import fill_scores, rank_of, score_of
 from rankad.kernels.tiles import CenterTiles
 
 _DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
