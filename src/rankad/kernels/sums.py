@@ -3,8 +3,12 @@
 from rankad._compiled import CAN_COMPILE
 
 if CAN_COMPILE:
-    from rankad.kernels.fused import fill_kernels, fill_scores, rank_of, score_of
+    from rankad.kernels.fused import fill_kernels as fill_kernels
+    from rankad.kernels.fused import fill_scores as fill_scores
+    from rankad.kernels.fused import rank_of as rank_of
+    from rankad.kernels.fused import score_of as score_of
 else:
-    from rankad.kernels.plain import fill_kernels, fill_scores, rank_of, score_of
-
-__all__ = ["fill_kernels", "fill_scores", "rank_of", "score_of"]
+    from rankad.kernels.plain import fill_kernels as fill_kernels
+    from rankad.kernels.plain import fill_scores as fill_scores
+    from rankad.kernels.plain import rank_of as rank_of
+    from rankad.kernels.plain import score_of as score_of
