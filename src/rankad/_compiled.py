@@ -3,6 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -33,6 +34,11 @@ def _one_more(number: int) -> int:
     return number + 1
 
 
+@cache  # kept, because numba does not clean up all of a function that is dropped
+def _probe() -> Callable[[int], int]:
+    return _compiled_by_numba(_one_more)
+
+
 def _obstacle() -> str:
     """Why nothing can be compiled here; empty if a function was compiled and gave its result."""
     try:
@@ -40,7 +46,7 @@ def _obstacle() -> str:
 
         if numba.config.DISABLE_JIT:
             return "NUMBA_DISABLE_JIT is set"
-        return "" if _compiled_by_numba(_one_more)(1) == 2 else "a compiled function is wrong"
+        return "" if _probe()(1) == 2 else "a compiled function is wrong"
     # numba and LLVM fail in many ways: not installed, another NumPy, no memory for code.
     except Exception as error:
         return f"{type(error).__name__}: {error}".splitlines()[0]
