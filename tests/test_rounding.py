@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from rankad import Calibrated, DriftMonitor, RankAD, Reweighted
-from rankad._rounding import EXACT, Rounding
+from rankad._rounding import Rounding
 from rankad.baselines import BPKNNG, KLPE, AveragedKLPE, MassAD
 from rankad.calibration import (
     CrossFittedScores,
@@ -183,13 +183,11 @@ def rounded_scores(draw):
 
 
 KINDS = {
-    "held out": lambda scores, rounding: HeldOutScores.from_scores(scores, rounding),
-    "training": lambda scores, rounding: TrainingScores.from_scores(scores, rounding),
-    "cross-fitted": lambda scores, rounding: CrossFittedScores.from_scores(scores, rounding),
-    "groups": lambda scores, rounding: GroupScores.from_groups(
-        scores, np.arange(len(scores)) // 3, rounding
-    ),
-    "time": lambda scores, rounding: TimeScores.from_runs(scores, np.array([0]), rounding),
+    "held out": HeldOutScores.from_scores,
+    "training": TrainingScores.from_scores,
+    "cross-fitted": CrossFittedScores.from_scores,
+    "groups": lambda scores: GroupScores.from_groups(scores, np.arange(len(scores)) // 3),
+    "time": lambda scores: TimeScores.from_runs(scores, np.array([0])),
 }
 
 
@@ -198,7 +196,7 @@ KINDS = {
 def test_p_values_are_never_below_those_of_exact_scores(make, drawn, share, alpha):
     exact, rounded, rounding = drawn
     new = exact + 0.499 * share * rounding.of(exact)
-    reference, p = make(rounded, rounding), make(exact, EXACT).p_values(exact)
+    reference, p = make(rounded).with_rounding(rounding), make(exact).p_values(exact)
     assert (reference.p_values(new) >= p - 1e-15).all()
     is_alarm = new < reference.threshold(alpha)
     assert_array_equal(is_alarm, reference.p_values(new) <= alpha)
@@ -216,7 +214,7 @@ def test_lowered_scores_ascend(drawn):
 
 def test_ties_up_to_the_rounding_are_noticed():
     scores = np.array([0.0, 1.0, 1.0 + 1e-12, 2.0])
-    reference = HeldOutScores.from_scores(scores, Rounding(absolute=1e-9))
+    reference = HeldOutScores.from_scores(scores).with_rounding(Rounding(1e-9))
     assert [reference.is_tied(order) for order in range(1, 5)] == [False, True, True, False]
     assert not reference.is_tied(0)
     assert not reference.is_tied(5)
@@ -224,13 +222,13 @@ def test_ties_up_to_the_rounding_are_noticed():
 
 def test_the_reference_keeps_its_rounding(rng):
     rounding = Rounding(1e-3, 1e-6)
-    reference = HeldOutScores.from_scores(rng.normal(size=50), rounding)
+    reference = HeldOutScores.from_scores(rng.normal(size=50)).with_rounding(rounding)
     reference.p_values(np.zeros(1))
     for other in (
         copy.deepcopy(reference),
         pickle.loads(pickle.dumps(reference)),
         reference.extended(np.zeros(3)),
-        TrainingScores.from_scores(np.zeros(3), rounding).extended(np.ones(3)),
+        TrainingScores.from_scores(np.zeros(3)).with_rounding(rounding).extended(np.ones(3)),
     ):
         assert other.rounding == rounding
     assert len(pickle.dumps(reference)) < 1000  # without what is derived from the scores

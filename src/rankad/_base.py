@@ -115,7 +115,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Take over the fitted attributes of the copy, and delete those of an earlier fit."""
         attributes |= {
             "_model": model,
-            "reference_": reference,
+            "reference_": reference.with_rounding(model.rounding),
             "calibration_indices_": holdout.calibration,
         }
         fitted.__dict__.update(attributes, _fitted_names=tuple(attributes))
@@ -268,10 +268,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             This detector.
         """
         scores = self.score_samples(X)
-        if replace:
-            self.reference_ = HeldOutScores.from_scores(scores, self._model.rounding)
-        else:
-            self.reference_ = self.reference_.extended(scores)
+        new = HeldOutScores.from_scores(scores) if replace else self.reference_.extended(scores)
+        self.reference_ = new.with_rounding(self._model.rounding)
         self._control.warn_if_too_coarse(self.alpha)
         return self
 

@@ -138,5 +138,5 @@ def test_a_failed_fit_leaves_the_detector_as_it_was(case, rng, monkeypatch):
     assert_array_equal(detector.p_values(nominal), p)
 
 
-def _refuse(cls, scores, rounding):
+def _refuse(cls, scores):
     raise RuntimeError("no reference")

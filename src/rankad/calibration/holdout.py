@@ -75,7 +75,7 @@ class SplitRows:
 
     def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> HeldOutScores:
         """Scores of the held-out rows."""
-        return HeldOutScores.from_scores(model(rows[self.calibration]), model.rounding)
+        return HeldOutScores.from_scores(model(rows[self.calibration]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class TrainingRows:
 
     def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> TrainingScores:
         """Scores of the rows that trained."""
-        return TrainingScores.from_scores(model.training_scores(rows), model.rounding)
+        return TrainingScores.from_scores(model.training_scores(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class CrossFittedRows:
         scores = np.empty(len(rows))
         for training, held_out in self.folds:
             scores[held_out] = learn(rows[training], model)(rows[held_out])
-        return CrossFittedScores.from_scores(scores, model.rounding)
+        return CrossFittedScores.from_scores(scores)
 
 
 #: The ways to calibrate, by name. Each draws which of n rows train.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import floor
 from typing import Any, ClassVar, Self
@@ -52,14 +52,17 @@ class ReferenceScores(ABC):
     guarantee: ClassVar[str]
 
     @classmethod
-    def from_scores(cls, scores: FloatArray, rounding: Rounding = EXACT) -> Self:
+    def from_scores(cls, scores: FloatArray) -> Self:
         """Reference of the scores of nominal rows, in any order. Above a million, it is thinned."""
         require_numbers(scores)
         in_order = np.sort(scores)
         if len(in_order) <= MAX_SCORES:
-            return cls(in_order, rounding=rounding)
-        kept, counts = thinned(in_order, np.ones(len(in_order), dtype=np.int64))
-        return cls(kept, counts, rounding)
+            return cls(in_order)
+        return cls(*thinned(in_order, np.ones(len(in_order), dtype=np.int64)))
+
+    def with_rounding(self, rounding: Rounding) -> Self:
+        """The same scores, with the rounding of the model that gave them."""
+        return replace(self, rounding=rounding)
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -219,12 +222,12 @@ class GroupScores(ReferenceScores):
     guarantee = "groups"
 
     @classmethod
-    def from_groups(cls, scores: FloatArray, groups: Any, rounding: Rounding = EXACT) -> Self:
+    def from_groups(cls, scores: FloatArray, groups: Any) -> Self:
         """Reference of the scores of nominal rows in any order, and the group of each row."""
         require_numbers(scores)
         numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
         order = np.argsort(scores, kind="stable")
-        return cls(scores[order], rounding=rounding, groups=numbers[order])
+        return cls(scores[order], groups=numbers[order])
 
     @property
     def size(self) -> int:
@@ -292,24 +295,18 @@ class TimeScores(HeldOutScores):
     guarantee = "time"
 
     @classmethod
-    def from_runs(
-        cls,
-        scores: FloatArray,
-        run_starts: IntArray,
-        rounding: Rounding = EXACT,
-    ) -> Self:
+    def from_runs(cls, scores: FloatArray, run_starts: IntArray) -> Self:
         """Reference of scores in the order of time, and where its runs begin."""
         require_numbers(scores)
-        return cls(np.sort(scores), rounding=rounding, in_order=scores, run_starts=run_starts)
+        return cls(np.sort(scores), in_order=scores, run_starts=run_starts)
 
     def extended(self, scores: FloatArray) -> TimeScores:
         """Both references together. The new scores are one more run."""
         require_numbers(scores)
-        return TimeScores.from_runs(
-            np.concatenate([self.in_order, scores]),
-            np.append(self.run_starts, len(self.in_order)),
-            self.rounding,
+        merged = TimeScores.from_runs(
+            np.concatenate([self.in_order, scores]), np.append(self.run_starts, len(self.in_order))
         )
+        return merged.with_rounding(self.rounding)
 
 
 class TrainingScores(ReferenceScores):
@@ -328,7 +325,7 @@ class TrainingScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the new held-out scores, because they do not mix with scores of training rows."""
-        return HeldOutScores.from_scores(scores, self.rounding)
+        return HeldOutScores.from_scores(scores).with_rounding(self.rounding)
 
 
 class CrossFittedScores(ReferenceScores):
@@ -347,7 +344,7 @@ class CrossFittedScores(ReferenceScores):
 
     def extended(self, scores: FloatArray) -> HeldOutScores:
         """Only the new held-out scores, because they do not mix with out-of-fold scores."""
-        return HeldOutScores.from_scores(scores, self.rounding)
+        return HeldOutScores.from_scores(scores).with_rounding(self.rounding)
 
 
 def require_numbers(scores: FloatArray) -> None:

@@ -91,8 +91,8 @@ def without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
     def score(new: FloatArray) -> FloatArray:
         return expansion_scores(expansion, detector.scaler_, new, n_jobs=None)
 
-    scores = score(rows[detector.calibration_indices_])
-    reference = HeldOutScores.from_scores(scores, detector.reference_.rounding)
+    reference = HeldOutScores.from_scores(score(rows[detector.calibration_indices_]))
+    reference = reference.with_rounding(detector.reference_.rounding)
     return _fitted_rankad(detector, score, reference)
 
 
