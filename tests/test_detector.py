@@ -73,7 +73,7 @@ def test_the_constructors_alpha_is_the_default_alpha(nominal, new):
     detector = RankAD(alpha=0.2, random_state=0).fit(nominal)
     assert_array_equal(detector.predict(new), detector.predict(new, alpha=0.2))
     assert_array_equal(detector.predict(new), np.where(detector.decision_function(new) < 0, -1, 1))
-    assert detector.offset_ == np.sort(detector.reference_.scores)[int(0.2 * 61) - 1]
+    assert detector.offset_ == detector.reference_.lowered[int(0.2 * 61) - 1]
 
 
 def test_alpha_can_be_set_after_fitting(detector, new):

@@ -99,6 +99,8 @@ def members(public):
         if name.startswith("_") or not is_ours:
             continue
         is_property = isinstance(member, (property, cached_property))
+        if not is_property and not callable(getattr(public, name)):
+            continue  # the default of a field
         yield name if is_property else f"{name}{parameters(getattr(public, name))}"
 
 

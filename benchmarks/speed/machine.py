@@ -11,12 +11,11 @@ import scipy
 import sklearn
 from timing import timed
 
+from rankad.kernels.layout import lanes_of, power_constants
 from rankad.kernels.simd import (
     lanes_in,
-    lanes_of,
     loaded,
     multiply_add,
-    power_constants,
     power_parts,
     splat,
     store,

@@ -176,10 +176,12 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if start.labels is not None:  # strata of the held-out rows
             require_single_rows(reference)
             scores = model(start.rows[holdout.calibration], getattr(self, "n_jobs", None))
-            attributes["strata_"] = StrataScores.from_scores(scores, start.labels)
+            attributes["strata_"] = StrataScores.from_scores(scores, start.labels).with_rounding(
+                model.rounding
+            )
         attributes |= {
             "_model": model,
-            "reference_": reference,
+            "reference_": reference.with_rounding(model.rounding),
             "calibration_indices_": sample.indices[holdout.calibration],
             "calibration_record_": CalibrationRecord.of_fit(
                 " ".join(repr(self).split()),

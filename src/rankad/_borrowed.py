@@ -1,10 +1,9 @@
 """Private names of other libraries that rankad uses. A test reports a missing one.
 
 They have no public replacement. With scikit-learn's validation of parameters, our detectors give
-the same messages as its own. Intrinsics for numba are written with numba's code generator.
+the same messages as its own.
 """
 
-from numba.core import cgutils
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import (
     HasMethods,

@@ -17,6 +17,10 @@ _NAMED: Final[dict[str | None, Any]] = {
     None: FunctionTransformer,
 }
 
+#: Number of rows that measure the rounding of a scaler, and the factor to be safe with so few.
+_N_PROBES: Final = 20
+_MARGIN: Final = 64.0
+
 #: What a parameter ``scaler`` may be: a name, any transformer, or None for columns as they are.
 SCALER_CONSTRAINT: Final[list[Any]] = [
     StrOptions({name for name in _NAMED if name is not None}),
@@ -51,6 +55,26 @@ def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray
         np.zeros(n_columns) if offset is None else offset,
         np.ones(n_columns) if scale is None else scale,
     )
+
+
+def rounding_of_rows(scaler: Any, rows: FloatArray) -> float:
+    """By how much a transformed value of a row may differ from batch to batch.
+
+    A shift and a scale of each column are the same in every batch, so it is 0. A scaler that mixes
+    columns adds them in an order that depends on the batch. A few rows are measured, alone and
+    together, because the rounding is not small if large numbers cancel.
+
+    >>> rows = np.random.default_rng(0).normal(size=(100, 3))
+    >>> rounding_of_rows(StandardScaler().fit(rows), rows)
+    0.0
+    """
+    if shift_and_scale(scaler, rows.shape[1]) is not None:
+        return 0.0
+    together = transformed(scaler, rows)
+    alone = np.concatenate([transformed(scaler, row[None]) for row in rows[:_N_PROBES]])
+    measured = float(np.abs(alone - together[:_N_PROBES]).max(initial=0.0))
+    unit = float(np.finfo(np.float64).eps * np.abs(together).max(initial=0.0))
+    return _MARGIN * max(measured, unit)
 
 
 def scaled(scaler: Any, rows: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
 from rankad._borrowed import Interval, StrOptions
 from rankad._progress import progress_shown
-from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
+from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, rounding_of_rows, scaled
 from rankad._typing import FloatArray
 from rankad._validation import feature_names, scoring_rows
 from rankad.explanations import Explanation, explained
@@ -394,7 +394,13 @@ class RankAD(BaseDetector):
             )
             parts = ranker, scaler, sample, ranked, chosen
             is_fold = full_model is not None
-            return learned_ranker(*parts, tuning=tuning, options=self._ranker, is_fold=is_fold)
+            return learned_ranker(
+                *parts,
+                tuning=tuning,
+                options=self._ranker,
+                is_fold=is_fold,
+                row_rounding=rounding_of_rows(scaler, rows),
+            )
 
         model = learn(rows[holdout.training])
         # The reference: scores of the held-out rows, or as `calibration` asks.

@@ -220,8 +220,7 @@ def _wrong_pairs(
     for block in range(weights.size):
         above = scores[upper[upper_starts[block] : upper_starts[block + 1]]]
         below = np.sort(scores[lower[lower_starts[block] : lower_starts[block + 1]]])
-        for score in above:
-            n_less = np.searchsorted(below, score, side="left")
-            n_at_most = np.searchsorted(below, score, side="right")
-            wrong += weights[block] * (below.size - 0.5 * (n_less + n_at_most))
+        n_less = np.searchsorted(below, above, side="left").sum()
+        n_at_most = np.searchsorted(below, above, side="right").sum()
+        wrong += weights[block] * (above.size * below.size - 0.5 * (n_less + n_at_most))
     return wrong

@@ -68,6 +68,6 @@ class Scorer:
     def p_value(self, row: FloatArray) -> float:
         """p-value of one row, shape ``(n_features,)``."""
         if takes_raw_rows(self.expansion):
-            n_at_most = self.expansion.rank(row, self.reference.scores)
+            n_at_most = self.expansion.rank(row, self.reference.lowered)
             return self.reference.p_value(n_at_most) if n_at_most >= 0 else np.nan
         return float(self.p_values(np.asarray(row)[None])[0])

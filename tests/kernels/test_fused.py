@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rankad.kernels import fused, simd
+from rankad.kernels import fused, layout, simd
 from rankad.kernels.fused import fill_kernels
-from rankad.kernels.simd import lanes_of, power_constants, zero_exponent
+from rankad.kernels.layout import lanes_of, power_constants, zero_exponent
 from rankad.kernels.tiles import by_feature, filled_tiles
 
 
@@ -26,5 +26,6 @@ def test_kernels_beyond_the_largest_exponent_are_zero(dtype):
 
 
 def test_the_cache_of_compiled_functions_knows_their_vectors():
-    digest = hashlib.sha256(Path(simd.__file__).read_bytes()).hexdigest()
-    assert digest == fused.SIMD_SHA256, "simd.py has changed: put its digest into fused.py"
+    contents = b"".join(Path(module.__file__).read_bytes() for module in (simd, layout))
+    digest = hashlib.sha256(contents).hexdigest()
+    assert digest == fused.SIMD_SHA256, "simd.py or layout.py has changed: put this into fused.py"

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from rankad.kernels import FarField, KernelExpansion
-from rankad.kernels.simd import unit_factor
+from rankad.kernels.layout import unit_factor
 
 DTYPES = ["float64", "float32"]
 

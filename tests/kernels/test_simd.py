@@ -3,15 +3,14 @@ import pytest
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
+from rankad.kernels.layout import lanes_of, power_constants, zero_exponent
 from rankad.kernels.simd import (
     difference,
     lanes_in,
-    lanes_of,
     larger,
     loaded,
     minimum_of,
     multiply_add,
-    power_constants,
     power_parts,
     shifted_down,
     smaller,
@@ -19,7 +18,6 @@ from rankad.kernels.simd import (
     store,
     sum_of,
     where_at_most,
-    zero_exponent,
 )
 
 DTYPES = pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
 from rankad._borrowed import Interval
-from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, scaled
+from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler
 from rankad._typing import FloatArray
 from rankad._warnings import warn_user
 from rankad.models import StatisticAmong
@@ -102,7 +102,7 @@ class StatisticDetector(BaseDetector):
                 f"there are only {len(rows)} training rows."
             )
         scaler = fitted_scaler(self.scaler, rows)
-        return StatisticAmong(scaler, scaled(scaler, rows), self._statistic(rng))
+        return StatisticAmong.from_rows(scaler, rows, self._statistic(rng))
 
 
 class KLPE(StatisticDetector):

@@ -27,7 +27,7 @@ def grown(
     HeldOutScores(3 scores, guarantee: exact)
     """
     if replace or not isinstance(reference, HeldOutScores | GroupScores):
-        return _fresh(reference, scores, groups)
+        return _fresh(reference, scores, groups).with_rounding(reference.rounding)
     if isinstance(reference, GroupScores):
         if groups is None:
             raise ValueError(

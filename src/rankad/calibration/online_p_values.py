@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray
 
 #: Version of saved states. A later rankad may write a state with more in it.
@@ -30,6 +31,8 @@ class OnlinePValues:
         Seed of the random numbers. Every score uses one, tied or not.
     n_drawn : int, default=0
         Number of random numbers to skip, because they were used before an interruption.
+    rounding : Rounding, optional
+        Scores that differ by at most this count as ties. By default only equal scores do.
 
     Examples
     --------
@@ -38,16 +41,25 @@ class OnlinePValues:
     True
     """
 
-    def __init__(self, scores: ArrayLike = (), *, seed: int, n_drawn: int = 0) -> None:
-        self.seed, self.n_drawn = seed, n_drawn
+    def __init__(
+        self,
+        scores: ArrayLike = (),
+        *,
+        seed: int,
+        n_drawn: int = 0,
+        rounding: Rounding = EXACT,
+    ) -> None:
+        self.seed, self.n_drawn, self.rounding = seed, n_drawn, rounding
         self._uniform = np.random.Generator(np.random.PCG64(seed).advance(n_drawn))
         self._store_sorted(np.sort(np.asarray(scores, dtype=np.float64), kind="stable"))
 
     def next_p_value(self, score: float) -> float:
         """p-value of the next score, which then joins the others."""
-        n_below = int(self._sorted.searchsorted(score)) + bisect_left(self._recent, score)
-        n_at_most = int(self._sorted.searchsorted(score, side="right"))
-        n_at_most += bisect_right(self._recent, score)
+        tie = self.rounding.absolute + self.rounding.relative * abs(score) if isfinite(score) else 0
+        low, high = score - tie, score + tie
+        n_below = int(self._sorted.searchsorted(low)) + bisect_left(self._recent, low)
+        n_at_most = int(self._sorted.searchsorted(high, side="right"))
+        n_at_most += bisect_right(self._recent, high)
         n_scores = len(self._sorted) + len(self._recent) + 1
         insort(self._recent, score)
         if len(self._recent) >= self._max_recent:
@@ -61,15 +73,16 @@ class OnlinePValues:
         """All scores so far, sorted."""
         return np.sort(np.concatenate([self._sorted, self._recent]), kind="stable")
 
-    def restarted(self, scores: ArrayLike) -> "OnlinePValues":
+    def restarted(self, scores: ArrayLike, rounding: Rounding = EXACT) -> "OnlinePValues":
         """p-values among other scores, with the next random numbers."""
-        return OnlinePValues(scores, seed=self.seed, n_drawn=self.n_drawn)
+        return OnlinePValues(scores, seed=self.seed, n_drawn=self.n_drawn, rounding=rounding)
 
     def state(self) -> dict[str, Any]:
         """State for `from_state`, ready for JSON. The stream continues as if not interrupted."""
         # JSON has no infinity, but it has text that float() reads.
         plain = [s if isfinite(s) else str(s) for s in self.scores.tolist()]
-        numbers = {"seed": self.seed, "n_drawn": self.n_drawn}
+        rounding = [self.rounding.absolute, self.rounding.relative]
+        numbers = {"seed": self.seed, "n_drawn": self.n_drawn, "rounding": rounding}
         return {"version": STATE_VERSION, "scores": plain, **numbers}
 
     @classmethod
@@ -77,7 +90,8 @@ class OnlinePValues:
         """p-values that continue from a saved `state`."""
         require_known_version(state)
         scores = [float(s) for s in state["scores"]]
-        return cls(scores, seed=state["seed"], n_drawn=state["n_drawn"])
+        rounding = Rounding(*state.get("rounding", ()))
+        return cls(scores, seed=state["seed"], n_drawn=state["n_drawn"], rounding=rounding)
 
     def _store_sorted(self, scores: FloatArray) -> None:
         """Keep sorted scores in an array, and the next scores in a list until it is long.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import floor
 from typing import Any, ClassVar, Self
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray, IntArray
 
 #: Largest number of scores to keep, and how many of the lowest are always kept one by one.
@@ -24,7 +25,8 @@ class ReferenceScores(ABC):
     """Sorted scores of nominal rows, and the p-values that they give to other scores.
 
     The p-value of a score s is ``p = (e + #{ref <= s}) / (n + e)``, for n reference scores and
-    ``e`` = `n_extra` virtual scores that always count.
+    ``e`` = `n_extra` virtual scores that always count. A reference score counts if it is at most s
+    up to `rounding`, so p-values hold although scores are rounded.
 
     Parameters
     ----------
@@ -33,6 +35,8 @@ class ReferenceScores(ABC):
     counts : array of int, shape (n_scores,), optional
         Number of nominal rows that each score stands for; by default 1. Above a million scores, the
         upper part is thinned and the lower 500,000 are kept one by one.
+    rounding : Rounding, optional
+        By how much two computations of one score may differ; by default 0.
 
     Attributes
     ----------
@@ -42,6 +46,7 @@ class ReferenceScores(ABC):
 
     scores: FloatArray
     counts: IntArray | None = None
+    rounding: Rounding = EXACT
     n_extra: ClassVar[int]
 
     #: What is known about the false-alarm rate of the p-values: "exact" for a new row, "groups" for
@@ -59,6 +64,13 @@ class ReferenceScores(ABC):
         if len(in_order) <= MAX_SCORES:
             return cls(in_order)
         return cls(*thinned(in_order, np.ones(len(in_order), dtype=np.int64)))
+
+    def with_rounding(self, rounding: Rounding) -> Self:
+        """The same scores, with the rounding of the model that gave them."""
+        return replace(self, rounding=rounding)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.size} {self.unit}, guarantee: {self.guarantee})"
@@ -80,11 +92,11 @@ class ReferenceScores(ABC):
                 f"A score is NaN and has no p-value: number {int(np.isnan(scores).argmax())}. "
                 "Remove its row."
             )
-        n_at_most = self._n_points(np.searchsorted(self.scores, scores, side="right"))
+        n_at_most = self._n_points(np.searchsorted(self.lowered, scores, side="right"))
         return np.asarray((self.n_extra + n_at_most) / (self.size + self.n_extra))
 
     def p_value(self, n_scores: int) -> float:
-        """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
+        """p-value of a score that is at least as large as ``n_scores`` of `lowered`."""
         return (self.n_extra + int(self._n_points(n_scores))) / (self.size + self.n_extra)
 
     def threshold(self, alpha: float) -> float:
@@ -101,23 +113,38 @@ class ReferenceScores(ABC):
 
     def is_tied(self, order: int) -> bool:
         """Whether other scores tie with the j-th, or may tie. Then the rate is lower."""
-        score = self.score_of_order(order)
-        low = int(np.searchsorted(self.scores, score, side="left"))
-        high = int(np.searchsorted(self.scores, score, side="right"))
+        index = self._index(order)
+        if not 0 <= index < len(self.scores):
+            return False
+        # From the first score that is at least the lowered one, to the last whose lowered score is
+        # at most the score.
+        low = int(np.searchsorted(self.scores, self.lowered[index], side="left"))
+        high = int(np.searchsorted(self.lowered, self.scores[index], side="right"))
         return int(self._n_points(high)) - int(self._n_points(low)) > 1
 
     def score_of_order(self, order: int) -> float:
-        """The j-th score from below. It is minus infinity for 0, and infinity beyond the last.
+        """The j-th score from below, lowered by its rounding.
 
-        If scores stand for several rows, it is the lowest value that the j-th score may have.
+        It is minus infinity for 0, and infinity beyond the last. If scores stand for several rows,
+        it is the lowest value that the j-th score may have.
         """
-        if order < 1:
+        index = self._index(order)
+        if index < 0:
             return -np.inf
+        return float(self.lowered[index]) if index < len(self.lowered) else np.inf
+
+    @cached_property
+    def lowered(self) -> FloatArray:
+        """The scores, lowered by their rounding: p-values compare a score with them."""
+        return self.rounding.lowered(self.scores)
+
+    def _index(self, order: int) -> int:
+        """Position of the j-th score from below; -1 for 0."""
+        if order < 1:
+            return -1
         if self.counts is None:
-            index = order - 1
-        else:
-            index = int(np.searchsorted(self._n_below, order - 1, side="right")) - 1
-        return float(self.scores[index]) if index < len(self.scores) else np.inf
+            return order - 1
+        return int(np.searchsorted(self._n_below, order - 1, side="right")) - 1
 
     def _n_points(self, n_scores: Any) -> Any:
         """Number of rows that the ``n_scores`` lowest scores stand for."""
@@ -142,6 +169,8 @@ class HeldOutScores(ReferenceScores):
         Ascending. `from_scores` sorts them.
     counts : array of int, shape (n_scores,), optional
         Number of nominal rows that each score stands for; by default 1.
+    rounding : Rounding, optional
+        By how much two computations of one score may differ; by default 0.
 
     Examples
     --------
@@ -161,9 +190,9 @@ class HeldOutScores(ReferenceScores):
         order = np.argsort(np.concatenate([self.scores, new.scores]), kind="stable")
         merged = np.concatenate([self.scores, new.scores])[order]
         if self.counts is None and len(merged) <= MAX_SCORES:
-            return HeldOutScores(merged)
+            return HeldOutScores(merged, rounding=self.rounding)
         counts = np.concatenate([np.diff(self._n_below), np.diff(new._n_below)])[order]
-        return HeldOutScores(*thinned(merged, counts))
+        return HeldOutScores(*thinned(merged, counts), self.rounding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,7 +246,9 @@ class GroupScores(ReferenceScores):
         merged = np.concatenate([self.scores, new.scores])
         numbers = np.concatenate([self.groups, new.groups + len(self.labels)])
         order = np.argsort(merged, kind="stable")
-        return type(self)(merged[order], groups=numbers[order], labels=(*self.labels, *new.labels))
+        labels = (*self.labels, *new.labels)
+        both = type(self)(merged[order], groups=numbers[order], labels=labels)
+        return both.with_rounding(self.rounding)
 
     @property
     def size(self) -> int:
@@ -230,10 +261,10 @@ class GroupScores(ReferenceScores):
             return -np.inf
         p = (self.n_extra + self._n_below) / (self.size + self.n_extra)
         n_at_most = int(np.searchsorted(p, alpha, side="right")) - 1
-        return float(self.scores[n_at_most]) if n_at_most < len(self.scores) else np.inf
+        return float(self.lowered[n_at_most]) if n_at_most < len(self.lowered) else np.inf
 
     def p_value(self, n_scores: int) -> float:
-        """p-value of a score that is at least as large as ``n_scores`` of ``scores``."""
+        """p-value of a score that is at least as large as ``n_scores`` of `lowered`."""
         return float((self.n_extra + self._n_below[n_scores]) / (self.size + self.n_extra))
 
     def _n_points(self, n_scores: Any) -> Any:
@@ -286,9 +317,10 @@ class TimeScores(HeldOutScores):
     def extended(self, scores: FloatArray) -> TimeScores:
         """Both references together. The new scores are one more run."""
         require_numbers(scores)
-        return TimeScores.from_runs(
+        merged = TimeScores.from_runs(
             np.concatenate([self.in_order, scores]), np.append(self.run_starts, len(self.in_order))
         )
+        return merged.with_rounding(self.rounding)
 
 
 class TrainingScores(ReferenceScores):

@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.growth import grown
 from rankad.calibration.reference import HeldOutScores, ReferenceScores
@@ -40,6 +41,8 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
         Reference scores of each stratum, by its key.
     pool_below : int, default=0
         Strata with fewer rows share one reference. 0: none does.
+    rounding : Rounding
+        How far two computations of one score may differ.
 
     Notes
     -----
@@ -61,6 +64,7 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
 
     references: Mapping[Hashable, ReferenceScores]
     pool_below: int = 0
+    rounding: Rounding = EXACT
 
     @classmethod
     def from_scores(cls, scores: FloatArray, strata: object, pool_below: int = 0) -> Self:
@@ -103,8 +107,14 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
         labels.require_rows(len(scores))
         merged = dict(self.references)
         for key, rows in zip(labels.keys, labels.rows_of_keys(), strict=True):
-            merged[key] = grown(merged.get(key, _NO_ROWS), scores[rows], None, replace=False)
+            old = merged.get(key, _NO_ROWS.with_rounding(self.rounding))
+            merged[key] = grown(old, scores[rows], None, replace=False)
         return replace(self, references=merged)
+
+    def with_rounding(self, rounding: Rounding) -> Self:
+        """The same scores, with the rounding of the model that gave them."""
+        references = {key: scores.with_rounding(rounding) for key, scores in self.items()}
+        return replace(self, references=references, rounding=rounding)
 
     def pooled(self, below: int) -> Self:
         """The same references, where strata with fewer than ``below`` rows share one."""
@@ -132,7 +142,8 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
     def _shared(self) -> ReferenceScores:
         """Scores of all strata with at most ``pool_below`` rows: see the notes of the class."""
         parts = [each.scores for each in self.values() if each.size <= self.pool_below]
-        return HeldOutScores.from_scores(np.concatenate([_NO_ROWS.scores, *parts]))
+        pooled = HeldOutScores.from_scores(np.concatenate([_NO_ROWS.scores, *parts]))
+        return pooled.with_rounding(self.rounding)
 
 
 def recalibrated(
@@ -159,7 +170,8 @@ def recalibrated(
     require_single_rows(common)
     if pool_below is None:
         pool_below = 0 if before is None else before.pool_below
-    start = StrataScores({}) if replace or before is None else before
+    empty = StrataScores({}, rounding=common.rounding)
+    start = empty if replace or before is None else before
     return start.extended(scores, labels).pooled(pool_below)
 
 

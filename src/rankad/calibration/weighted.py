@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray
 
 #: A function from rows to density ratios, up to a common factor.
@@ -26,7 +27,7 @@ _MAX_RATIO = 100.0
 
 @dataclass(frozen=True, eq=False)
 class WeightedScores:
-    """Scores of calibration rows, sorted, with their weights.
+    """Scores of calibration rows, sorted and lowered by their rounding, with their weights.
 
     >>> reference = WeightedScores.from_scores(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0]))
     >>> reference.p_values(np.array([1.5, 9.0]), np.array([1.0, 1.0]))
@@ -39,7 +40,9 @@ class WeightedScores:
     weights: FloatArray
 
     @classmethod
-    def from_scores(cls, scores: FloatArray, weights: FloatArray) -> Self:
+    def from_scores(
+        cls, scores: FloatArray, weights: FloatArray, rounding: Rounding = EXACT
+    ) -> Self:
         """Sort the scores of calibration rows, each with its weight."""
         scores, weights = np.asarray(scores, float), _checked(weights, len(scores))
         if np.isnan(scores).any():
@@ -52,7 +55,7 @@ class WeightedScores:
                 "calibration rows nearer to the new rows."
             )
         order = np.argsort(scores, kind="stable")
-        return cls(scores[order], weights[order])
+        return cls(rounding.lowered(scores[order]), weights[order])
 
     @property
     def effective_size(self) -> float:

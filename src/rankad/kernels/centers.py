@@ -7,9 +7,9 @@ import numpy as np
 from rankad._progress import track
 from rankad._threads import one_thread_each
 from rankad._typing import FloatArray
-from rankad.kernels.fused import fill_kernels
 from rankad.kernels.gram import distances_between, gaussian_gram
-from rankad.kernels.simd import power_constants, unit_factor, zero_exponent
+from rankad.kernels.layout import power_constants, unit_factor, zero_exponent
+from rankad.kernels.sums import fill_kernels
 from rankad.kernels.tiles import by_feature, filled_tiles
 
 #: k-means and the mean distance to a center use a sample of this many points per center, and of at

@@ -11,12 +11,13 @@ out of reach can be skipped without changing a bit of the sum.
 """
 
 from math import exp
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from rankad._compiled import compiled, inlined
 from rankad._typing import FloatArray, IntArray
+from rankad.kernels.layout import Model
 from rankad.kernels.simd import (
     difference,
     lanes_in,
@@ -33,37 +34,9 @@ from rankad.kernels.simd import (
     where_at_most,
 )
 
-#: Digest of ``simd.py``; a test compares it. Numba's cache notices changes of this file only. So a
-#: change of ``simd.py`` must change this file, too.
-SIMD_SHA256 = "962dfd528bc3f326479f32a3caa6355e9c0c831efc995c34d25c7589ec5cd970"
-
-
-class Model(NamedTuple):
-    """An expansion as the compiled functions take it, in the arithmetic of ``weights``.
-
-    The coordinates of a row are ``(row - offset) * factor``, cut off at ``limit``. ``centers``,
-    ``weights``, ``lower`` and ``upper`` are those of `CenterTiles`, and ``powers`` the
-    `power_constants`. An exponent above ``cutoff`` is replaced by ``zero_exponent``, whose kernel
-    is 0. ``shift`` (1, or None for nothing) is subtracted from each kernel. If the exponent of the
-    nearest center is above ``far``, the score is ``floor - slope * exponent``. Else it is the sum,
-    after an outward step unless ``outward`` is None.
-    """
-
-    offset: FloatArray
-    factor: FloatArray
-    centers: FloatArray
-    weights: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    powers: FloatArray
-    shift: Any
-    limit: Any
-    cutoff: Any
-    zero_exponent: Any
-    far: Any
-    floor: Any
-    slope: Any
-    outward: Any
+#: Digest of ``simd.py`` and ``layout.py``; a test compares it. Numba's cache notices changes of
+#: this file only. So a change of these files must change this file, too.
+SIMD_SHA256 = "946813107300af4b9fab4721f5ec189a0dc89f7601f34927de4542d11a448756"
 
 
 @compiled

@@ -6,7 +6,7 @@ As in Remark 2 of the paper, the exponent has sigma^2, not 2 sigma^2.
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from rankad._compiled import compiled
+from rankad._compiled import compiled_or
 from rankad._typing import FloatArray, IntArray
 
 
@@ -42,7 +42,11 @@ def gaussian_gram(
     return np.asarray(kernel(exponents, out=exponents))
 
 
-@compiled
+def _plain_submatrix(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
+    return np.asarray(matrix[np.ix_(rows, columns)])
+
+
+@compiled_or(_plain_submatrix)
 def submatrix(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
     """``matrix[np.ix_(rows, columns)]``, but faster and without the interpreter lock.
 

@@ -11,9 +11,12 @@ import ctypes
 from typing import Final
 
 import numpy as np
-from numba.extending import get_cython_function_address
 
+from rankad._compiled import CAN_COMPILE
 from rankad._typing import FloatArray
+
+if CAN_COMPILE:
+    from numba.extending import get_cython_function_address
 
 #: ``?symv(uplo, n, alpha, A, lda, x, incx, beta, y, incy)``; all arguments are addresses.
 _SYMV = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10)
@@ -24,6 +27,7 @@ _ROUTINES: Final = {
         np.array([0.0, 1.0], dtype=dtype),
     )
     for dtype, name in ((np.float64, "dsymv"), (np.float32, "ssymv"))
+    if CAN_COMPILE  # numba finds the address
 }
 
 
@@ -33,6 +37,8 @@ def symmetric_product(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     >>> symmetric_product(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([1.0, -1.0]))
     array([ 1., -2.])
     """
+    if not CAN_COMPILE:
+        return np.asarray(matrix @ vector.astype(matrix.dtype), dtype=np.float64)
     n = len(matrix)
     matrix = np.ascontiguousarray(matrix)
     routine, zero_and_one = _ROUTINES[matrix.dtype]

@@ -7,40 +7,14 @@ splits the vectors to the size that the processor has.
 A vector has `VECTOR_BYTES` bytes: 16 numbers in float64, 32 in float32.
 """
 
-from math import log, sqrt
 from typing import Any, Final
 
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.extending import intrinsic, models, register_model
-from numpy.typing import DTypeLike
 
-from rankad._borrowed import cgutils
-from rankad._typing import FloatArray
-
-VECTOR_BYTES: Final = 128
-
-#: Exponents are in powers of 2: exp(-x) = 2^-(x LOG2_E).
-LOG2_E: Final = 1.0 / log(2.0)
-
-
-def unit_factor(sigma: float) -> float:
-    """Factor to coordinates in which the kernel ``exp(-|x - c|^2 / sigma^2)`` is 2^-|x - c|^2.
-
-    >>> round(unit_factor(2.0) ** 2 * 4.0 / LOG2_E, 12)
-    1.0
-    """
-    return sqrt(LOG2_E) / sigma
-
-
-def lanes_of(dtype: DTypeLike) -> int:
-    """Numbers in a vector.
-
-    >>> lanes_of("float64"), lanes_of("float32")
-    (16, 32)
-    """
-    return VECTOR_BYTES // np.dtype(dtype).itemsize
+from rankad.kernels.layout import N_TERMS, VECTOR_BYTES
 
 
 class Vector(types.Type):  # type: ignore[misc]
@@ -149,7 +123,9 @@ def multiply_add(_: Any, a: Any, b: Any, c: Any) -> Any:
 def _fma(builder: Any, vector: Vector, a: Any, b: Any, c: Any) -> Any:
     of_vectors = ir.FunctionType(vector.ir_type, [vector.ir_type] * 3)
     name = f"llvm.fma.v{vector.lanes}f{vector.element.bitwidth}"
-    return builder.call(cgutils.get_or_insert_function(builder.module, of_vectors, name), [a, b, c])
+    known = builder.module.globals.get(name)
+    function = ir.Function(builder.module, of_vectors, name) if known is None else known
+    return builder.call(function, [a, b, c])
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -231,7 +207,7 @@ def power_parts(_: Any, exponents: Any, constants: Any) -> Any:
         data = context.make_array(constants)(context, builder, args[1]).data
         rounding, one, *terms = (
             _splat(builder, exponents, builder.load(builder.gep(data, [ir.Constant(_INTP, k)])))
-            for k in range(2 + _N_TERMS[layout.dtype.name])
+            for k in range(2 + N_TERMS[layout.dtype.name])
         )
         integers = ir.VectorType(ir.IntType(layout.bits), exponents.lanes)
         shifted = builder.fsub(rounding, args[0])
@@ -243,38 +219,9 @@ def power_parts(_: Any, exponents: Any, constants: Any) -> Any:
         for term in reversed(terms):
             value = _fma(builder, exponents, value, r, term)
         parts = builder.bitcast(power, exponents.ir_type), builder.fmul(value, r)
-        return cgutils.pack_struct(builder, parts)
+        return context.make_tuple(builder, signature.return_type, parts)
 
     return types.UniTuple(exponents, 2)(exponents, constants), emit
 
 
 _INTP: Final = ir.IntType(types.intp.bitwidth)
-
-#: Number of terms that make the power exact to rounding.
-_N_TERMS: Final = {"float64": 11, "float32": 6}
-
-
-def zero_exponent(dtype: DTypeLike) -> float:
-    """The exponent x at which 2^-x is set to 0, the largest that `power_parts` takes.
-
-    >>> zero_exponent("float64")
-    1023.0
-    """
-    return float(1 - np.finfo(dtype).minexp)
-
-
-def power_constants(dtype: DTypeLike) -> FloatArray:
-    """Constants for `power_parts`: a number for rounding, 1, and coefficients c of a polynomial.
-
-    The number for rounding is 1.5 times 2^mantissa bits. A small number added to it is rounded to
-    an integer, which is in the lowest bits of the sum. The polynomial ``c_0 + c_1 r + ...`` equals
-    ``(2^r - 1) / r`` at Chebyshev's points. So ``2^r - 1 = r (c_0 + c_1 r + ...)`` holds to
-    rounding for ``|r| <= 1/2``.
-    """
-    layout = np.finfo(dtype)
-    n_terms = _N_TERMS[layout.dtype.name]
-    points = 0.5 * np.cos(np.pi * (np.arange(n_terms) + 0.5) / n_terms)
-    values = np.expm1(np.log(2.0) * points) / points
-    series = np.polynomial.Chebyshev.fit(points, values, n_terms - 1, domain=[-0.5, 0.5])
-    coefficients = series.convert(kind=np.polynomial.Polynomial).coef
-    return np.array([1.5 * 2.0**layout.nmant, 1.0, *coefficients], dtype=dtype)

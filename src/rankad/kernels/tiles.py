@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankad._typing import FloatArray, IntArray
-from rankad.kernels.simd import VECTOR_BYTES, lanes_of
+from rankad.kernels.layout import VECTOR_BYTES, lanes_of
 
 #: Boxes are used if the centers themselves are within reach of at most this share of the boxes, in
 #: the mean.

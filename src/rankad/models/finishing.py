@@ -32,6 +32,7 @@ def learned_ranker(
     tuning: Tuning,
     options: RankSVM,
     is_fold: bool,
+    row_rounding: float,
 ) -> LearnedRanker:
     """The model of a trained ranker: its expansion as it scores, and the results of the training.
 
@@ -50,6 +51,7 @@ def learned_ranker(
     return LearnedRanker(
         scaler=scaler,
         expansion=expansion if columns is None else expansion.on_columns(*columns),
+        row_rounding=row_rounding,
         chosen=chosen,
         n_neighbors=ranked.n_neighbors,
         mean_neighbor_distance=ranked.mean_neighbor_distance,
@@ -92,10 +94,18 @@ def _in_float32_if_safe(
 
 
 def change_in_float32(expansion: KernelExpansion, points: FloatArray) -> float:
-    """Largest change of the rank of any point among all points, if they are scored in float32."""
+    """How much ranks of the points among all points change, if they are scored in float32.
+
+    It is the largest change of a rank, or the mean rise by ties up to the rounding if that is more.
+    """
     scores = expansion(points)
     try:
-        narrow_scores = expansion.astype(np.float32)(points)
+        narrow = expansion.astype(np.float32)
     except ValueError:  # float32 cannot hold the coordinates
         return 1.0
-    return float(np.abs(ranks(scores) - ranks(narrow_scores)).max())
+    narrow_scores = narrow(points).astype(np.float64)
+    lowered = narrow.rounding().lowered(np.sort(narrow_scores))
+    narrow_ranks = ranks(narrow_scores)
+    raised_ranks = np.searchsorted(lowered, narrow_scores, side="right") / len(points)
+    largest_change = np.abs(ranks(scores) - narrow_ranks).max()
+    return float(max(largest_change, (raised_ranks - narrow_ranks).mean()))

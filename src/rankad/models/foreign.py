@@ -9,15 +9,20 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import OutlierMixin
 
+from rankad._rounding import Rounding
 from rankad._typing import FloatArray
 from rankad._warnings import warn_user
 
 #: Number of rows that test whether a detector's scores depend on the batch.
 _N_PROBED = 10
 
-#: Unit of rounding, as a share of the spread of the scores of training rows, and how many rows.
-_RELATIVE_UNIT = 1e-9
-_MAX_ROWS_FOR_UNIT = 1000
+#: Rounding, as a share of a score and of the spread of the scores of training rows. The arithmetic
+#: of other libraries is not known.
+_RELATIVE = 1e-9
+
+#: The spread is the distance of these quantiles, of so many rows. A row far out does not matter.
+_QUANTILES = (0.05, 0.95)
+_MAX_ROWS_FOR_SPREAD = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +33,7 @@ class RawScores:
     sign: float
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Score of each row, not rounded."""
+        """Score of each row."""
         if hasattr(self.detector, "score_samples"):
             return np.asarray(self.detector.score_samples(rows), dtype=np.float64)
         return self.sign * np.asarray(self.detector.decision_function(rows), dtype=np.float64)
@@ -36,10 +41,10 @@ class RawScores:
 
 @dataclass(frozen=True, eq=False)
 class ForeignScores:
-    """Scores of another library, rounded so that a row scores the same in any batch."""
+    """Scores of another library. A row scores the same in any batch, up to the rounding."""
 
     raw: RawScores
-    unit: float
+    rounding: Rounding
     scores_rows_alone: bool
 
     @classmethod
@@ -47,22 +52,21 @@ class ForeignScores:
         """Scores of a detector that was fitted to these rows. Refuse one that cannot score rows."""
         raw = RawScores(detector, _orientation(detector))
         name = type(_innermost_detector(detector)).__name__
-        scores_rows_alone = not _is_batch_independent(raw, rows[:_N_PROBED], name)
+        together, alone = _scores_of_probes(raw, rows[:_N_PROBED], name)
+        scores_rows_alone = not np.allclose(together, alone, rtol=1e-6, atol=1e-9)
         if scores_rows_alone:
             warn_user(
                 f"{name} scores a row differently in different batches, and then p-values are not "
                 "valid. So rows are scored one at a time, which is slower."
             )
-        scores = raw(rows[:_MAX_ROWS_FOR_UNIT])
-        unit = _RELATIVE_UNIT * float(np.ptp(scores[np.isfinite(scores)]))
-        return cls(raw, unit, scores_rows_alone)
+        scores = raw(rows[:_MAX_ROWS_FOR_SPREAD])
+        rounding = Rounding.measured(alone if scores_rows_alone else together, alone, _RELATIVE)
+        absolute = max(rounding.absolute, _RELATIVE * _spread(scores))
+        return cls(raw, Rounding(absolute, _RELATIVE), scores_rows_alone)
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row."""
-        scores = _scores_one_by_one(self.raw, rows) if self.scores_rows_alone else self.raw(rows)
-        # Rounding errors of other libraries differ between batches. On a coarser grid a row ties
-        # with its own duplicates, as it must.
-        return np.round(scores / self.unit) * self.unit if self.unit > 0.0 else scores
+        return _scores_one_by_one(self.raw, rows) if self.scores_rows_alone else self.raw(rows)
 
     def training_scores(self, rows: FloatArray) -> FloatArray:
         """Score of each row that the detector was fitted to."""
@@ -97,10 +101,10 @@ def _innermost_detector(detector: Any) -> Any:
             return detector
 
 
-def _is_batch_independent(
+def _scores_of_probes(
     raw_scores: Callable[[FloatArray], FloatArray], rows: FloatArray, name: str
-) -> bool:
-    """Whether rows score the same alone and together. Refuse a detector without such scores."""
+) -> tuple[FloatArray, FloatArray]:
+    """Scores of rows together and alone. Refuse a detector that cannot score rows alone."""
     try:
         together, alone = raw_scores(rows), _scores_one_by_one(raw_scores, rows)
     except Exception as error:
@@ -110,13 +114,18 @@ def _is_batch_independent(
         ) from error
     if np.isnan(together).any() or np.isnan(alone).any():
         raise TypeError(f"{name} cannot be calibrated, because it gives NaN scores.")
-    is_independent = np.allclose(together, alone, rtol=1e-6, atol=1e-9)
-    if not is_independent and np.ptp(alone) == 0.0:
+    if np.ptp(alone) == 0.0 and not np.allclose(together, alone, rtol=1e-6, atol=1e-9):
         raise TypeError(
             f"{name} cannot be calibrated, because it only ranks rows within their batch: alone, "
             "all rows get the same score."
         )
-    return is_independent
+    return together, alone
+
+
+def _spread(scores: FloatArray) -> float:
+    """Distance of a low and a high quantile of the finite scores."""
+    finite = scores[np.isfinite(scores)]
+    return float(np.diff(np.quantile(finite, _QUANTILES))[0]) if finite.size else 0.0
 
 
 def _scores_one_by_one(

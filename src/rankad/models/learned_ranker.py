@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rankad._rounding import Rounding
 from rankad._scaling import scaled
 from rankad._typing import FloatArray
 from rankad.kernels import KernelExpansion
@@ -15,10 +16,19 @@ from rankad.tuning import Chosen
 
 @dataclass(frozen=True, eq=False)
 class RankerScores:
-    """A learned ranker of rows."""
+    """A learned ranker of rows.
+
+    ``row_rounding`` is the rounding of the rows that the scaler gives.
+    """
 
     scaler: Any
     expansion: KernelExpansion
+    row_rounding: float
+
+    @property
+    def rounding(self) -> Rounding:
+        """By how much two computations of a score may differ."""
+        return self.expansion.rounding(self.row_rounding)
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row; higher = more nominal."""
@@ -43,7 +53,7 @@ class LearnedRanker(RankerScores):
 
     def for_scoring(self) -> RankerScores:
         """The ranker alone: the results of the training can be as large as the training rows."""
-        return RankerScores(self.scaler, self.expansion)
+        return RankerScores(self.scaler, self.expansion, self.row_rounding)
 
     def attributes(self) -> dict[str, Any]:
         """Fitted attributes of a detector, without the scoring function."""

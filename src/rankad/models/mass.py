@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankad._rounding import Rounding
 from rankad._typing import FloatArray, IntArray
 
 
@@ -14,6 +15,11 @@ class MeanMass:
     """Mean mass of a row over some columns of some subsamples."""
 
     columns: list[MassOfColumn]
+
+    @property
+    def rounding(self) -> Rounding:
+        """That of a sum of masses, which are not negative."""
+        return Rounding.in_precision(np.float64)
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Mean mass of each row."""

@@ -2,11 +2,16 @@
 
 from typing import Protocol
 
+from rankad._rounding import Rounding
 from rankad._typing import FloatArray
 
 
 class Model(Protocol):
     """A function, learned from rows, that scores rows: higher = more nominal."""
+
+    @property
+    def rounding(self) -> Rounding:
+        """By how much two computations of the score of one row may differ."""
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Score of each row, shape ``(n,)``."""

@@ -1,11 +1,19 @@
 """A statistic as a score: the model of the nearest-neighbor detectors."""
 
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
 
-from rankad._scaling import scaled
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+
+from rankad._rounding import Rounding
+from rankad._scaling import rounding_of_rows, scaled
 from rankad._typing import FloatArray
 from rankad.statistics import Statistic
+
+#: Number of points that measure how much the statistic changes if rows are rounded.
+_N_PROBES: Final = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,6 +23,14 @@ class StatisticAmong:
     scaler: Any
     points: FloatArray
     statistic: Statistic
+    rounding: Rounding
+
+    @classmethod
+    def from_rows(cls, scaler: Any, rows: FloatArray, statistic: Statistic) -> Self:
+        """The statistic among rows that a fitted scaler transforms."""
+        points = scaled(scaler, rows)
+        row_rounding = rounding_of_rows(scaler, rows)
+        return cls(scaler, points, statistic, _rounding(statistic, points, row_rounding))
 
     def __call__(self, rows: FloatArray, n_jobs: int | None = None) -> FloatArray:
         """Statistic of each row. It uses its own threads for the neighbor search."""
@@ -23,3 +39,19 @@ class StatisticAmong:
     def training_scores(self, rows: FloatArray) -> FloatArray:
         """Statistic of each point among the others."""
         return self.statistic(self.points)
+
+
+def _rounding(statistic: Statistic, points: FloatArray, row_rounding: float) -> Rounding:
+    """Rounding of the statistic, for points that are themselves rounded.
+
+    Distances are sums of squared differences, so their rounding is relative. But rounded copies of
+    a point are at a small distance instead of 0. What that does to the statistic is measured.
+    """
+    rounding = Rounding.in_precision(np.float64)
+    if row_rounding == 0.0:
+        return rounding
+    probes = points[:: -(-len(points) // _N_PROBES)]
+    signs = np.random.RandomState(0).choice([-1.0, 1.0], size=probes.shape)
+    moved = probes + row_rounding * signs
+    scores, moved_scores = (statistic(rows, points) for rows in (probes, moved))
+    return Rounding.measured(scores, moved_scores, rounding.relative)

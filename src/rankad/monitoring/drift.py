@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray
 from rankad.calibration import ReferenceScores
 from rankad.calibration.betting import BETTINGS, Betting, betting_strategy
@@ -83,7 +84,9 @@ class DriftMonitor:
         self._bets = self._betting.start()
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
-        self._p_values = OnlinePValues(held_out_scores(detector), seed=seed)
+        self._p_values = OnlinePValues(
+            held_out_scores(detector), seed=seed, rounding=_rounding_of(detector)
+        )
 
     def __repr__(self) -> str:
         alarm = f"alarm at {self.alarmed_at}" if self.is_alarm else "no alarm"
@@ -176,7 +179,8 @@ class DriftMonitor:
         self : DriftMonitor
         """
         if detector is not None:
-            self._p_values = self._p_values.restarted(held_out_scores(detector))
+            scores = held_out_scores(detector)
+            self._p_values = self._p_values.restarted(scores, _rounding_of(detector))
         self._bets, self.alarmed_at = self._betting.start(), None
         self._history.clear()
         return self
@@ -263,3 +267,9 @@ def held_out_scores(detector: Any) -> FloatArray:
             "with None."
         )
     return reference.scores
+
+
+def _rounding_of(detector: Any) -> Rounding:
+    """Rounding of the scores of a detector, so that rounded copies of a row tie."""
+    rounding = getattr(getattr(detector, "reference_", detector), "rounding", EXACT)
+    return rounding if isinstance(rounding, Rounding) else EXACT

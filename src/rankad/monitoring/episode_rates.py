@@ -137,7 +137,7 @@ def _alarms_of_runs(reference: TimeScores, alpha: float) -> list[BoolArray]:
             f"alpha={alpha} needs at least {ceil(1.0 / alpha)} held-out rows; got {n}. Hold out "
             "more rows, or raise alpha."
         )
-    p = np.searchsorted(reference.scores, reference.in_order, side="right") / n
+    p = np.searchsorted(reference.lowered, reference.in_order, side="right") / n
     return np.split(p <= alpha, reference.run_starts[1:])
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankad._rounding import EXACT
 from rankad._typing import FloatArray, IntArray
 from rankad._validation import scoring_rows
 from rankad._warnings import warn_user
@@ -69,7 +70,11 @@ class Reweighted:
     def __init__(self, detector: _Scores, X: ArrayLike, weight: Weight) -> None:
         self.detector = detector
         self.weight = weight
-        self.reference = WeightedScores.from_scores(detector.score_samples(X), weight(_as_array(X)))
+        # Another library's detector has no reference of ours, and then no stated rounding.
+        rounding = getattr(getattr(detector, "reference_", None), "rounding", EXACT)
+        self.reference = WeightedScores.from_scores(
+            detector.score_samples(X), weight(_as_array(X)), rounding
+        )
         largest_share = float(self.reference.weights.max() / self.reference.weights.sum())
         if self.effective_size < _MIN_EFFECTIVE_SIZE or largest_share > _MAX_WEIGHT_SHARE:
             warn_user(

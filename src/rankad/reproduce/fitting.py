@@ -92,6 +92,7 @@ def without_far_field(rows: FloatArray, standard: bool, seed: int) -> Fitted:
         return expansion_scores(expansion, detector.scaler_, new, n_jobs=None)
 
     reference = HeldOutScores.from_scores(score(rows[detector.calibration_indices_]))
+    reference = reference.with_rounding(detector.reference_.rounding)
     return _fitted_rankad(detector, score, reference)
 
 

@@ -34,9 +34,10 @@ from math import prod
 
 import numpy as np
 
-from rankad._compiled import compiled
+from rankad._compiled import compiled_or
 from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad.preferences import Preferences
+from rankad.solvers import plain
 from rankad.solvers.projection import MANY_BLOCKS, Blocks, by_columns, projected_hessian
 
 
@@ -185,7 +186,7 @@ class Sweep:
         )
 
 
-@compiled
+@compiled_or(plain.members_in_order)
 def _members_in_order(
     order: IntArray, blocks: IntArray, block_starts: IntArray, member_starts: IntArray
 ) -> IntArray:
@@ -199,7 +200,7 @@ def _members_in_order(
     return members
 
 
-@compiled
+@compiled_or(plain.pair_sums)
 def _pair_sums(
     scores: FloatArray,
     margin: float,
@@ -251,7 +252,7 @@ def _pair_sums(
     return value, gradient, partner_weights
 
 
-@compiled
+@compiled_or(plain.pair_hessian_product)
 def _pair_hessian_product(  # noqa: C901 - a call per row would double the time of one column
     scores: FloatArray,
     margin: float,

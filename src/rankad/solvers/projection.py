@@ -16,8 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rankad._compiled import compiled
+from rankad._compiled import compiled_or
 from rankad._typing import FloatArray, IntArray
+from rankad.solvers.plain import fill_partner_sums
 
 #: Upper members and their starts, lower members and their starts, weights of the blocks. The
 #: members of each block are in ascending order of scores.
@@ -91,7 +92,7 @@ def _cross_gram(
     return cross
 
 
-@compiled
+@compiled_or(fill_partner_sums)
 def _fill_partner_sums(
     sums: FloatArray,
     running: FloatArray,

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
-from rankad._compiled import compiled
+from rankad._compiled import compiled_or
 from rankad._typing import FloatArray, IntArray
 from rankad.statistics.neighbors import neighbor_distances
 from rankad.statistics.search import chunk_size, in_chunks
@@ -71,7 +71,26 @@ class BaggedNeighborDistance:
         return np.array([*draws], dtype=np.int64)
 
 
-@compiled
+def _plain_mean_nearest(
+    points: FloatArray, subsamples: FloatArray, drawn: IntArray, first: int
+) -> FloatArray:
+    positions = first + np.arange(len(points))[:, None]
+    totals, n_measured = np.zeros(len(points)), np.zeros(len(points))
+    for columns, rows in zip(subsamples, drawn, strict=True):
+        squares = np.zeros((len(points), len(rows)))
+        for column, values in zip(points.T, columns, strict=True):
+            squares += (column[:, None] - values) ** 2
+        is_itself = rows == positions
+        nearest = np.where(is_itself, np.inf, squares).min(axis=1)
+        is_alone = is_itself.all(axis=1)
+        totals += np.sqrt(np.where(is_alone, 0.0, nearest))
+        n_measured += ~is_alone
+    means = np.full(len(points), np.nan)
+    np.divide(totals, n_measured, out=means, where=n_measured > 0)
+    return means
+
+
+@compiled_or(_plain_mean_nearest)
 def _mean_nearest(
     points: FloatArray, subsamples: FloatArray, drawn: IntArray, first: int
 ) -> FloatArray:

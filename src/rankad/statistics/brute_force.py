@@ -22,8 +22,9 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy.spatial.distance import cdist
 
-from rankad._compiled import compiled
+from rankad._compiled import CAN_COMPILE, compiled, compiled_or
 from rankad._typing import FloatArray, IntArray
 
 #: Distances in one product. They should stay in the cache.
@@ -70,8 +71,9 @@ class BruteForce:
 
     def __init__(self, rows: FloatArray, n_nearest: int) -> None:
         self.rows, self.n_nearest = np.ascontiguousarray(rows, dtype=np.float64), n_nearest
-        # If more than an eighth of the rows is wanted, a screen saves nothing.
-        wants_few = _LANES_PER_NEIGHBOR * n_nearest <= len(rows)
+        # If more than an eighth of the rows is wanted, a screen saves nothing. Its candidates are
+        # searched by compiled code only.
+        wants_few = CAN_COMPILE and _LANES_PER_NEIGHBOR * n_nearest <= len(rows)
         self._coarse = _Screen.from_rows(self.rows, n_nearest, np.float32) if wants_few else None
         self._max_candidates = 2 * n_nearest + len(rows) // 16
 
@@ -202,7 +204,18 @@ def _squared_distance(rows: FloatArray, row: int, queries: FloatArray, query: in
     return (first + second) + (third + fourth)
 
 
-@compiled
+def _plain_nearest_of_all(
+    rows: FloatArray, queries: FloatArray, wanted: IntArray, indices: IntArray, squares: FloatArray
+) -> None:
+    n_chunk = max(1, _CHUNK_ENTRIES // len(rows))
+    for start in range(0, len(wanted), n_chunk):
+        chunk = wanted[start : start + n_chunk]
+        measured = cdist(queries[chunk], rows, "sqeuclidean")
+        order = np.argsort(measured, axis=1, kind="stable")[:, : indices.shape[1]]
+        indices[chunk], squares[chunk] = order, np.take_along_axis(measured, order, axis=1)
+
+
+@compiled_or(_plain_nearest_of_all)
 def _nearest_of_all(
     rows: FloatArray, queries: FloatArray, wanted: IntArray, indices: IntArray, squares: FloatArray
 ) -> None:

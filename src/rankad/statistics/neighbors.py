@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankad._compiled import compiled
+from rankad._compiled import compiled_or
 from rankad._typing import FloatArray, IntArray
 from rankad.statistics.search import chunk_size, in_chunks, prepared_search, search_method
 
@@ -136,7 +136,15 @@ def nearest_rows(
     return indices, distances
 
 
-@compiled
+def _plain_repeat_sorted(
+    distances: FloatArray, multiplicities: IntArray, n_wanted: int
+) -> FloatArray:
+    rows = zip(distances, multiplicities, strict=True)
+    repeated = [np.repeat(row, n_copies)[:n_wanted] for row, n_copies in rows]
+    return np.array(repeated, dtype=np.float64).reshape(-1, n_wanted)
+
+
+@compiled_or(_plain_repeat_sorted)
 def repeat_sorted(distances: FloatArray, multiplicities: IntArray, n_wanted: int) -> FloatArray:
     """The first ``n_wanted`` of each row's distances, each repeated ``multiplicities`` times.
 
