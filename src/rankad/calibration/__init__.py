@@ -3,15 +3,16 @@
 Code in this room knows scores and reference scores. It knows no detector.
 """
 
+from rankad.calibration.audits import Audit
 from rankad.calibration.bands import conditional_p_values, false_alarm_band
 from rankad.calibration.bounds import (
-    Audit,
     FalseAlarmBounds,
     reference_needed,
     safe_order,
 )
 from rankad.calibration.budgets import FalseAlarmsPerDay, true_alarm_share
 from rankad.calibration.control import FalseAlarmControl
+from rankad.calibration.density_ratio import density_ratio
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
     nominal_share,
@@ -28,7 +29,8 @@ from rankad.calibration.reference import (
     TimeScores,
     TrainingScores,
 )
-from rankad.calibration.weighted import WeightedScores, density_ratio
+from rankad.calibration.true_alarms import TrueAlarms
+from rankad.calibration.weighted import WeightedScores
 
 __all__ = [
     "Audit",
@@ -36,6 +38,7 @@ __all__ = [
     "FalseAlarmsPerDay",
     "HeldOutScores",
     "ReferenceScores",
+    "TrueAlarms",
     "density_ratio",
     "nominal_share",
     "reference_for_discoveries",
