@@ -27,7 +27,8 @@ PUBLIC = {
     "calibration datasets exceptions experimental explanations metrics options plots statistics",
     "rankad.baselines": "AveragedKLPE BPKNNG KLPE MassAD",
     "rankad.calibration": "Audit FalseAlarmBounds FalseAlarmsPerDay HeldOutScores ReferenceScores "
-    "TrueAlarms density_ratio nominal_share reference_for_discoveries reference_needed true_alarm_share",
+    "TrueAlarms density_ratio nominal_share reference_for_discoveries reference_needed "
+    "true_alarm_share",
     "rankad.datasets": "Dataset DatasetError Law law_anomalies laws load mulcross names "
     "perpendicular_gaussians two_gaussians",
     "rankad.exceptions": "CalibrationWarning ConvergenceWarning NoPairsError "

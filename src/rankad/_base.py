@@ -286,9 +286,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         The procedure of Benjamini and Hochberg is applied to the p-values. Each batch has a share
         of nominal rows among its selected rows, 0 if it has none. The mean share over batches and
-        over detectors is at most ``fdr``. It is not promised that a share ``fdr`` of all rows
-        selected *in many batches together* is nominal at most: if anomalies are rare, most batches
-        select nothing, and the pooled share is larger. `true_alarms` gives limits for one batch.
+        over detectors is at most ``fdr``. Of *all* rows selected in many batches, a larger share
+        can be nominal: if anomalies are rare, most batches select little, and a few select false
+        rows. `true_alarms` gives limits for one batch.
 
         Parameters
         ----------
