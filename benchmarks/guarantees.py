@@ -2,7 +2,7 @@
 
     RANKAD_DATA=... python benchmarks/guarantees.py [--seeds 5]
     python benchmarks/guarantees.py --pictures          # only the pictures, in half a minute
-    python benchmarks/guarantees.py --only strata       # only this table, in a minute
+    python benchmarks/guarantees.py --only pooled       # only one of the tables of SIMULATED
 
 Writes the tables into the page, and the pictures beside it. Each picture has the numbers of its
 table. puncc is compared where it is installed. It requires an old NumPy but runs with a new one:
@@ -25,9 +25,12 @@ from strata import strata_table
 
 from rankad import RankAD
 from rankad.calibration import (
+    Audit,
     HeldOutScores,
     OnlineDiscoveries,
+    TrueAlarms,
     benjamini_hochberg,
+    conditional_p_values,
     reference_needed,
 )
 from rankad.calibration.bounds import rate_interval
@@ -133,6 +136,126 @@ def discovery_power(n_repeats: int = 200) -> dict[int, np.ndarray]:
             rates[repeat] = power, false, oracle
         outcome[n] = rates
     return outcome
+
+
+#: Rows of a batch, its anomalies' shift, and the fdr, of the tables of many batches.
+BATCH, SHIFT, FDR = 1_000, -3.5, 0.1
+
+
+def batch_of(rng: np.random.Generator, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of a batch, N(0, 1), and which are anomalies, N(-3.5, 1), each with a probability."""
+    is_anomaly = rng.uniform(size=BATCH) < share
+    return rng.normal(size=BATCH) + SHIFT * is_anomaly, is_anomaly
+
+
+def restarted(p: np.ndarray, n_rows: int = 200) -> np.ndarray:
+    """Discoveries by a new `OnlineDiscoveries` for each 200 rows."""
+    parts = np.split(p, range(n_rows, len(p), n_rows))
+    return np.concatenate([OnlineDiscoveries(FDR, "saffron").test_many(part) for part in parts])
+
+
+#: Ways to select: name, maker of a selection for a stream of batches, confidence of the p-values,
+#: and batches a detector.
+SELECTIONS: tuple[tuple[str, Callable[[], Callable], float | None, int], ...] = (
+    ("`select(X, .1)`", lambda: lambda p: benjamini_hochberg(p, FDR), None, 200),
+    ("`select(X, .1, confidence=.95)`", lambda: lambda p: benjamini_hochberg(p, FDR), 0.95, 200),
+    ("one `OnlineDiscoveries`", lambda: OnlineDiscoveries(FDR, "saffron").test_many, None, 20),
+    ("a new `OnlineDiscoveries` every 200 rows", lambda: restarted, None, 20),
+)
+
+
+def pooled_table(n_detectors: int = 60) -> str:
+    """False discoveries per batch, over all batches, and of single detectors."""
+    rows = []
+    for share in (0.01, 0.05):
+        for n in (1_000, 5_000):
+            for name, make, confidence, n_batches in SELECTIONS:
+                rng = np.random.default_rng(0)
+                counts = np.empty((n_detectors, n_batches, 3))  # selected, false, anomalies
+                for detector in range(n_detectors):
+                    reference = HeldOutScores.from_scores(rng.normal(size=n))
+                    select = make()
+                    for batch in range(n_batches):
+                        scores, is_anomaly = batch_of(rng, share)
+                        p = reference.p_values(scores)
+                        if confidence is not None:
+                            p = conditional_p_values(p, n, confidence)
+                        found = select(p)
+                        false = (found & ~is_anomaly).sum()
+                        counts[detector, batch] = found.sum(), false, is_anomaly.sum()
+                shares = counts[..., 1] / np.maximum(counts[..., 0], 1)
+                rows.append([f"{share:.0%}", f"{n:,}", name, *_pooled_cells(shares, counts)])
+    heads = ("anomalies", "reference scores", "selection", "mean over batches", "pooled")
+    return table([*heads, "detectors above .1", "power"], rows)
+
+
+def _pooled_cells(shares: np.ndarray, counts: np.ndarray) -> list[str]:
+    selected, false, anomalies = counts.sum(axis=(0, 1))
+    above = (shares.mean(axis=1) > FDR).mean()
+    pooled = f"{false / selected:.3f}" if selected else "none selected"
+    power = (selected - false) / anomalies
+    return [f"{shares.mean():.3f}", pooled, f"{above:.0%}", f"{power:.2f}"]
+
+
+def certified_table(n_batches: int = 200) -> str:
+    """What `true_alarms` certifies of the rows that `select` finds, beside the truth."""
+    rows = []
+    for n in (300, 1_000, 3_000, 10_000, 100_000):
+        rng = np.random.default_rng(0)
+        counts = np.empty((n_batches, 3))
+        is_right = np.empty(n_batches, dtype=bool)
+        for batch in range(n_batches):
+            scores, is_anomaly = batch_of(rng, 0.05)
+            p = HeldOutScores.from_scores(rng.normal(size=n)).p_values(scores)
+            found, alarms = benjamini_hochberg(p, FDR), TrueAlarms.from_p_values(p, 0.95)
+            counts[batch] = found.sum(), (found & is_anomaly).sum(), alarms.among(found)
+            n_true = np.cumsum(is_anomaly[np.argsort(p + 1e-9 * is_anomaly, kind="stable")])
+            is_right[batch] = (alarms.lower_limits[1:] <= n_true).all()
+        cells = [f"{mean:.1f}" for mean in counts.mean(axis=0)]
+        rows.append([f"{n:,}", *cells, f"{is_right.mean():.3f}"])
+    heads = ("reference scores", "selected", "of them true", "certified as true")
+    return table([*heads, "batches where all limits hold"], rows)
+
+
+def audit_table() -> str:
+    """The least rate that an audit notices, and its power at twice alpha."""
+    rows = []
+    for alpha in (0.01, 0.05):
+        for n in (100, 1_000, 10_000):
+            cells = []
+            for n_rows in (500, 2_000, 10_000):
+                order = HeldOutScores.from_scores(np.arange(float(n))).order(alpha)
+                audit = Audit.from_counts(alpha, 0, n_rows, 0.95, order=order, n_reference=n)
+                cells.append(f"{audit.detectable_rate:.3f} ({audit.power_at(2 * alpha):.2f})")
+            rows.append([f"{alpha:g}", f"{n:,}", *cells])
+    heads = [f"{n:,} fresh rows" for n in (500, 2_000, 10_000)]
+    return table(["alpha", "reference scores", *heads], rows)
+
+
+def repeated_table(n_repeats: int = 20) -> str:
+    """Rates at .05 where rows repeat, by calibration: counts, Poisson(2), in three columns."""
+    rows = []
+    for name, given in (("default", {}), ("n_neighbors=5", {"n_neighbors": 5})):
+        for calibration in ("split", "cross"):
+            rates = []
+            for seed in range(n_repeats):
+                rng = np.random.default_rng(seed)
+                train, fresh = (rng.poisson(2.0, size=(n, 3)) + 0.0 for n in (500, 4_000))
+                detector = RankAD(calibration=calibration, random_state=seed, **given).fit(train)
+                rates.append((detector.predict(fresh, alpha=0.05) == -1).mean())
+            error = np.std(rates, ddof=1) / np.sqrt(n_repeats)
+            rows.append([name, calibration, f"{np.mean(rates):.3f} ± {error:.3f}"])
+    return table(["RankAD", "calibration", "false alarms at .05 (± standard error)"], rows)
+
+
+#: Tables that need no data and no other part of the page.
+SIMULATED: dict[str, Callable[[], str]] = {
+    "strata": strata_table,
+    "pooled": pooled_table,
+    "certified": certified_table,
+    "audits": audit_table,
+    "repeated": repeated_table,
+}
 
 
 def drift_delays(n_streams: int = 100, before: int = 1_000, after: int = 2_000) -> dict[str, list]:
@@ -291,10 +414,6 @@ def _new_figure() -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
-#: Tables that need no runs of experiments, and can be made alone.
-ALONE: dict[str, Callable[[], str]] = {"levels": level_table, "strata": strata_table}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
@@ -302,11 +421,11 @@ def main() -> None:
     parser.add_argument(
         "--pictures", action="store_true", help="only draw the pictures, leave the page alone"
     )
-    parser.add_argument("--only", choices=ALONE, help="only make this table")
+    parser.add_argument("--only", choices=sorted(SIMULATED), help="only make this table")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.only:
-        PAGE.write_text(with_table(PAGE.read_text(), asked.only, ALONE[asked.only]()))
+        PAGE.write_text(with_table(PAGE.read_text(), asked.only, SIMULATED[asked.only]()))
         return
     powers, delays = discovery_power(), drift_delays()
     draw_power(powers, IMAGES / "discovery_power.png")
@@ -321,7 +440,8 @@ def main() -> None:
 
     makers: dict[str, Callable[[], str]] = {
         "discoveries": lambda: discovery_table(powers),
-        **ALONE,
+        **SIMULATED,
+        "levels": level_table,
         "drift": lambda: drift_table(delays),
         "contamination": lambda: contamination(results(CONTAMINATION)),
         "side-by-side": lambda: side_by_side(results(SIDE_BY_SIDE)),

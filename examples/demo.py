@@ -52,7 +52,7 @@ def false_alarm_counts(detector: RankAD, n_rows: int, alpha: float) -> Any:
     """Law of the number of nominal rows that alarm, over the draw of the reference and the rows."""
     n = detector.reference_.size
     j = int(alpha * (n + 1) + 1e-9)
-    return betabinom(n_rows, j, n + 1 - j)
+    return betabinom(n_rows, float(j), float(n + 1 - j))
 
 
 def mean_false_alarms(n_splits: int) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Slow and obvious versions of what the library computes fast."""
 
+from itertools import combinations
 from math import ceil
 
 import numpy as np
@@ -333,3 +334,21 @@ def stratum_p_values(scores, strata, reference, reference_strata, pool_below=0):
         ]
         p.append((1 + sum(other <= score for other in others)) / (1 + len(others)))
     return np.array(p)
+
+
+def true_alarms(p_values, is_chosen, level):
+    """Least number of true alarms among chosen rows: closed testing over all subsets.
+
+    A subset is rejected if Simes' test rejects every set that holds it.
+    """
+    n = len(p_values)
+    sets = [frozenset(s) for size in range(1, n + 1) for s in combinations(range(n), size)]
+    unrejected = [s for s in sets if not _simes_rejects(p_values[list(s)], level)]
+    chosen = frozenset(np.flatnonzero(is_chosen).tolist())
+    # A subset of the chosen rows is not rejected if it lies in a set that is not.
+    return len(chosen) - max((len(chosen & s) for s in unrejected), default=0)
+
+
+def _simes_rejects(p_values, level):
+    n = len(p_values)
+    return any(n * p <= (j + 1) * level for j, p in enumerate(sorted(p_values)))

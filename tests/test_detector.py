@@ -427,6 +427,14 @@ def test_cross_calibration_uses_every_row_twice_and_says_it_is_empirical(nominal
     assert isinstance(detector.calibrate(nominal).reference_, HeldOutScores)
 
 
+def test_cross_calibration_warns_of_rows_that_repeat(nominal, rng):
+    counts = rng.poisson(2.0, size=(150, 3)) + 0.0
+    with pytest.warns(CalibrationWarning, match=r"rows are equal to another.*calibration='split'"):
+        RankAD(calibration="cross", random_state=0).fit(counts)
+    RankAD(calibration="split", random_state=0).fit(counts)
+    RankAD(calibration="cross", random_state=0).fit(np.vstack([nominal, nominal[:1]]))
+
+
 def test_cross_calibration_scores_each_row_without_its_fold(nominal):
     params = {"C": 0.1, "sigma": 1.0, "scaler": None, "robust": False}
     detector = RankAD(calibration="cross", random_state=0, **params).fit(nominal)

@@ -117,6 +117,8 @@ def test_a_detector_calls_down_only(case, rng):
         detector.p_values(new, confidence=0.9)
         detector.select(new)
         detector.audit(new)
+        detector.audit_selection(new, 20)
+        detector.true_alarms(new)
         detector.false_alarm_bounds()
         detector.false_alarms_per_day(100)
         strata = np.arange(40) % 2

@@ -27,9 +27,10 @@ PUBLIC = {
     "TimeColumns __version__ baselines calibration datasets exceptions experimental explanations "
     "metrics monitoring options plots statistics",
     "rankad.baselines": "AveragedKLPE BPKNNG KLPE MassAD",
-    "rankad.calibration": "Audit FalseAlarmBounds FalseAlarmsPerDay HeldOutScores ReferenceScores "
-    "StrataScores density_ratio nominal_share reference_for_discoveries reference_needed "
-    "true_alarm_share",
+    "rankad.calibration": "Audit CalibrationRecord FalseAlarmBounds FalseAlarmsPerDay "
+    "HeldOutScores ReferenceScores StrataScores TimeBlocks "
+    "TrueAlarms density_ratio nominal_share "
+    "reference_for_discoveries reference_needed true_alarm_share",
     "rankad.datasets": "Dataset DatasetError Law law_anomalies laws load mulcross names "
     "perpendicular_gaussians two_gaussians",
     "rankad.exceptions": "CalibrationWarning ConvergenceWarning NoPairsError "

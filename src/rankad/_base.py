@@ -37,6 +37,7 @@ from rankad.calibration import (
     StrataControl,
     StrataScores,
     StratumLabels,
+    TrueAlarms,
     grown,
 )
 from rankad.calibration.control import checked_alpha
@@ -476,13 +477,21 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def select(
-        self, X: ArrayLike, fdr: float = 0.1, *, adaptive: bool = False, strata: object = None
+        self,
+        X: ArrayLike,
+        fdr: float = 0.1,
+        *,
+        adaptive: bool = False,
+        strata: object = None,
+        confidence: float | None = None,
     ) -> BoolArray:
         """Select rows of a batch to call anomalies, with few false discoveries.
 
-        The procedure of Benjamini and Hochberg is applied to the p-values. On average, at most a
-        share ``fdr`` of the selected rows is nominal. So with ``fdr=0.1``, on average at most 1 of
-        10 selected rows is checked in vain.
+        The procedure of Benjamini and Hochberg is applied to the p-values. Each batch has a share
+        of nominal rows among its selected rows, 0 if it has none. The mean share over batches and
+        over detectors is at most ``fdr``. Of *all* rows selected in many batches, a larger share
+        can be nominal: if anomalies are rare, most batches select little, and a few select false
+        rows. `true_alarms` gives limits for one batch.
 
         Parameters
         ----------
@@ -496,6 +505,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         strata : array-like of shape (n_samples,), optional
             Stratum of each row. The p-values are those of ``p_values(X, strata=strata)``. The rate
             holds for the whole batch, not for the selected rows of each stratum.
+        confidence : float, optional
+            Select fewer rows, by ``p_values(X, confidence=...)``. With this probability over the
+            draw of the reference, the mean share over the batches of this one detector is at most
+            fdr. Without a confidence, only the mean over such draws is.
 
         Returns
         -------
@@ -512,9 +525,40 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if strata is not None:
             by_stratum = self._strata_control("select", strata, is_exact=True)
-            return by_stratum.selected(self.score_samples(X), fdr, adaptive)
+            return by_stratum.selected(self.score_samples(X), fdr, adaptive, confidence)
         control = self._exact_control("select")
-        return control.selected(self.score_samples(X), fdr, adaptive)
+        return control.selected(self.score_samples(X), fdr, adaptive, confidence)
+
+    def true_alarms(self, X: ArrayLike, *, confidence: float = 0.95) -> TrueAlarms:
+        """Lower limits of the number of true alarms in a batch, at all alphas at once.
+
+        "With 95% confidence, at least 12 of these 20 alarms are true." The confidence is over the
+        draws of the reference and of the batch, and it holds for all alphas and all choices of rows
+        together. So you may choose them after you have seen the limits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The whole batch.
+        confidence : float, default=0.95
+            Probability that no limit is too large.
+
+        Returns
+        -------
+        alarms : TrueAlarms
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> rng = np.random.default_rng(0)
+        >>> detector = KLPE(random_state=0).fit(rng.normal(size=(4000, 2)))
+        >>> batch = np.concatenate([rng.normal(size=(180, 2)), rng.normal(9.0, size=(20, 2))])
+        >>> alarms = detector.true_alarms(batch)
+        >>> int((detector.p_values(batch) <= 0.01).sum()), alarms.at(alpha=0.01)
+        (23, 18)
+        """
+        control = self._exact_control("true_alarms")
+        return control.true_alarms(self.score_samples(X), confidence)
 
     def false_alarm_bounds(
         self,
@@ -640,12 +684,23 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @overload
     def audit(
-        self, X: ArrayLike, alpha: float | None = None, *, confidence: float = 0.95
+        self,
+        X: ArrayLike,
+        alpha: float | None = None,
+        *,
+        confidence: float = 0.95,
+        rule_confidence: float | None = None,
     ) -> Audit: ...
 
     @overload
     def audit(
-        self, X: ArrayLike, alpha: float | None = None, *, strata: object, confidence: float = 0.95
+        self,
+        X: ArrayLike,
+        alpha: float | None = None,
+        *,
+        strata: object,
+        confidence: float = 0.95,
+        rule_confidence: float | None = None,
     ) -> dict[Hashable, Audit]: ...
 
     def audit(
@@ -655,13 +710,15 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         strata: object = None,
         confidence: float = 0.95,
+        rule_confidence: float | None = None,
     ) -> Audit | dict[Hashable, Audit]:
         """Count the false alarms on fresh nominal rows, and compare the count with alpha.
 
         Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
         holds for any reference, if the rows are fresh, nominal, and have the distribution of future
-        rows. If the reference was held out, the count is also compared with the largest count that
-        this reference allows: see `Audit.verdict`.
+        rows. If the reference was held out, the count is also compared with the smallest and the
+        largest count that this reference allows: see `Audit.verdict`. `Audit.detectable_rate` says
+        how large a rate this audit can notice.
 
         Parameters
         ----------
@@ -673,8 +730,10 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             Stratum of each row. Each stratum gets its own audit, of ``predict(X, alpha,
             strata=strata)``.
         confidence : float, default=0.95
-            Probability of the interval; with strata, that the intervals of all strata hold at once
-            (Bonferroni).
+            Probability of the interval, and of the range of counts; with strata, that those of all
+            strata hold at once (Bonferroni).
+        rule_confidence : float, optional
+            Audit ``predict(X, alpha, confidence=rule_confidence)``.
 
         Returns
         -------
@@ -686,18 +745,76 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> from rankad.baselines import KLPE
         >>> rng = np.random.default_rng(0)
         >>> detector = KLPE(random_state=0).fit(rng.normal(size=(1000, 2)))
-        >>> detector.audit(rng.normal(size=(500, 2)), alpha=0.05).verdict
-        'consistent with what was asked for'
+        >>> audit = detector.audit(rng.normal(size=(500, 2)), alpha=0.05)
+        >>> audit.verdict, round(audit.detectable_rate, 2)
+        ('consistent with what was asked for', 0.1)
         """
         check_is_fitted(self, "reference_")
         rows = scoring_rows(self, X)
         self._require_new(row_hashes(rows), "audit", also_reference=True)
+        alpha_asked = self.alpha if alpha is None else alpha
         if strata is not None:
-            is_alarm, control = self._alarms_by_stratum(rows, alpha, strata)
-            return control.audits(is_alarm, self.alpha if alpha is None else alpha, confidence)
-        labels = self.predict(rows, alpha)
-        alpha = self.alpha if alpha is None else alpha
-        return self._control.audit(int((labels == -1).sum()), len(labels), alpha, confidence)
+            is_alarm, control = self._alarms_by_stratum(rows, alpha, strata, rule_confidence)
+            return control.audits(is_alarm, alpha_asked, confidence, rule_confidence)
+        labels = self.predict(rows, alpha, confidence=rule_confidence)
+        n_alarms = int((labels == -1).sum())
+        return self._control.audit(n_alarms, len(labels), alpha_asked, confidence, rule_confidence)
+
+    def audit_selection(
+        self,
+        X: ArrayLike,
+        batch_size: int,
+        fdr: float = 0.1,
+        *,
+        adaptive: bool = False,
+        confidence: float = 0.95,
+        rule_confidence: float | None = None,
+    ) -> Audit:
+        """Count the batches of fresh nominal rows in which `select` selects any row.
+
+        In a nominal batch every selected row is false. So the share of nominal batches with a
+        selected row must be at most ``fdr`` on average. What is false among the selected rows of a
+        batch *with* anomalies cannot be counted on nominal rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Fresh nominal rows. They are cut into batches, in their order; the last rows, if they
+            fill no batch, are not used.
+        batch_size : int
+            Number of rows in a batch.
+        fdr : float, default=0.1
+            False-discovery rate asked for.
+        adaptive : bool, default=False
+            Audit Storey's form.
+        confidence : float, default=0.95
+            Probability of the interval, and of the range of counts.
+        rule_confidence : float, optional
+            Audit ``select(batch, fdr, confidence=rule_confidence)``.
+
+        Returns
+        -------
+        audit : Audit
+            Its ``n_rows`` is the number of batches, and its ``n_alarms`` the number of batches with
+            a selected row.
+
+        Examples
+        --------
+        >>> from rankad.baselines import KLPE
+        >>> rng = np.random.default_rng(0)
+        >>> detector = KLPE(random_state=0).fit(rng.normal(size=(1000, 2)))
+        >>> audit = detector.audit_selection(rng.normal(size=(1000, 2)), batch_size=20)
+        >>> audit.n_rows, audit.max_alarms, audit.verdict
+        (50, 14, 'consistent with what was asked for')
+        """
+        control = self._exact_control("audit_selection")
+        rows = scoring_rows(self, X)
+        self._require_new(row_hashes(rows), "audit_selection", also_reference=True)
+        return control.audit_selection(
+            *(self._checked_scores(rows), batch_size, fdr, confidence),
+            adaptive=adaptive,
+            rule_confidence=rule_confidence,
+        )
 
 
 def _delete_fitted_attributes(detector: BaseDetector) -> None:

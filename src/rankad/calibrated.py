@@ -16,7 +16,10 @@ from rankad.models import ForeignScores
 
 
 class Calibrated(BaseDetector):
-    """Any scikit-learn or PyOD detector, with p-values and a stated false-alarm rate.
+    """Another library's detector, with p-values and a stated false-alarm rate.
+
+    It takes the detectors of scikit-learn and PyOD that can score a row by itself. ``fit`` refuses
+    PyOD's SOD, COF and LMDD, because they cannot. PyOD's ROD and ABOD fail on some tables.
 
     Parameters
     ----------

@@ -117,8 +117,9 @@ class RankAD(BaseDetector):
         Where the reference scores come from. "split" holds rows out, and its false-alarm rate is
         guaranteed. "train" is the paper's rank among the training rows. With the default sigma it
         gives several times more false alarms than alpha. "cross" scores each row by a ranker that
-        was trained without its fold. Then every row trains and calibrates, and the false-alarm rate
-        is near alpha in experience, but not guaranteed.
+        was trained without its fold. Then every row trains and calibrates, without a guarantee. On
+        rows without repeats the measured rate is near alpha. If rows repeat (counts, codes), it can
+        be several times alpha, and ``fit`` warns.
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number of rows. With ``groups`` it
         is a share of the groups, or a number of groups.

@@ -8,6 +8,7 @@ from scipy.stats import beta, binom
 from rankad.calibration import (
     Audit,
     FalseAlarmBounds,
+    FalseAlarmsPerDay,
     reference_needed,
     safe_order,
 )
@@ -86,6 +87,17 @@ def test_clopper_and_pearson_invert_the_binomial_tails(x, n):
         assert_allclose(binom(n, high).cdf(x), 0.025)
     else:
         assert high == 1.0
+
+
+@pytest.mark.parametrize("n", [2_000_000, 2_200_000, 10_000_000])
+def test_the_spread_is_right_however_large_the_reference(n):
+    mean, order = 0.05, n // 20
+    expected = np.sqrt(mean * (1.0 - mean) / n)
+    bounds = FalseAlarmBounds.from_order(0.05, order, n, 0.95)
+    assert bounds.std == pytest.approx(expected, rel=1e-3)
+    assert law_of_order(order, n).std() == pytest.approx(expected, rel=1e-3)
+    alarms = FalseAlarmsPerDay.from_order(order, n, 1_000, 0.95)
+    assert (alarms.mean, alarms.low, alarms.high) == (pytest.approx(50, rel=1e-3), 37, 64)
 
 
 @pytest.mark.parametrize(("n_alarms", "verdict"), [(5, "fewer"), (50, "consistent"), (100, "more")])

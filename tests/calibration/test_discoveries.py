@@ -5,9 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from scipy.stats import false_discovery_control
+from scipy.stats import binom, false_discovery_control
 
-from rankad.calibration import benjamini_hochberg, nominal_share, reference_for_discoveries
+from rankad.calibration import (
+    HeldOutScores,
+    benjamini_hochberg,
+    conditional_p_values,
+    nominal_share,
+    reference_for_discoveries,
+)
 
 p_values = st.lists(
     st.floats(0, 1) | st.integers(0, 20).map(lambda i: i / 20), min_size=1, max_size=60
@@ -77,6 +83,39 @@ def test_so_many_references_are_needed_and_no_fewer(n_batch, fdr, r):
     for n, is_enough in ((needed, True), (needed - 1, False)):
         p = np.array([1 / (n + 1)] * r + [1.0] * (n_batch - r))
         assert benjamini_hochberg(p, fdr)[:r].all() == is_enough
+
+
+@pytest.mark.parametrize(("n_batch", "r"), [(100, 5), (1_000, 50), (200, 1)])
+def test_so_many_references_are_enough_for_a_selection_with_a_confidence(n_batch, r):
+    needed = reference_for_discoveries(n_batch, 0.1, r, confidence=0.9)
+    for n, is_enough in ((needed, True), (needed // 2, False)):
+        p = np.array([1 / (n + 1)] * r + [1.0] * (n_batch - r))
+        found = benjamini_hochberg(conditional_p_values(p, n, 0.9), 0.1)
+        assert found[:r].all() == is_enough
+
+
+@pytest.mark.slow
+def test_with_a_confidence_the_rate_holds_for_the_very_reference(rng):
+    """Each of 60 references has 150 batches with anomalies; it may exceed its rate with .2.
+
+    A reference counts as exceeding if its mean share is 3.7 standard errors above fdr. The test
+    fails with probability 1e-4 if .2 of the references exceed. Without the confidence, many do.
+    """
+    n_above = {None: 0, 0.8: 0}
+    for _ in range(60):
+        reference = HeldOutScores.from_scores(rng.normal(size=300))
+        shares = {None: [], 0.8: []}
+        for _ in range(150):
+            p = reference.p_values(np.append(rng.normal(size=60), rng.normal(-4.0, size=40)))
+            for confidence, found in shares.items():
+                given = p if confidence is None else conditional_p_values(p, 300, confidence)
+                is_found = benjamini_hochberg(given, 0.15)
+                found.append(is_found[:60].sum() / max(is_found.sum(), 1))
+        for confidence, found in shares.items():
+            error = np.std(found) / np.sqrt(len(found))
+            n_above[confidence] += np.mean(found) > 0.15 * 0.6 + 3.7 * error
+    assert n_above[0.8] <= binom(60, 0.2).ppf(1 - 1e-4)
+    assert n_above[None] > n_above[0.8]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from rankad import RankAD
-from rankad.calibration import false_alarm_band, safe_order
+from rankad.calibration import TrueAlarms, benjamini_hochberg, false_alarm_band, safe_order
 from rankad.calibration.reference import thinned
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
@@ -62,6 +62,22 @@ def test_a_batch_is_selected_by_its_p_values(exact, new):
     assert_array_equal(exact.select(new, fdr=0.2, adaptive=True), expected)
 
 
+@pytest.mark.filterwarnings("ignore::rankad.exceptions.CalibrationWarning")
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_a_batch_is_selected_by_p_values_with_a_confidence(exact, new, adaptive):
+    p = exact.p_values(new, confidence=0.6)
+    selected = exact.select(new, fdr=0.4, adaptive=adaptive, confidence=0.6)
+    assert_array_equal(selected, benjamini_hochberg(p, 0.4, adaptive=adaptive))
+    assert (selected <= exact.select(new, fdr=0.4, adaptive=adaptive)).all()
+
+
+def test_true_alarms_are_certified_by_p_values(exact, new):
+    alarms = exact.true_alarms(new, confidence=0.8)
+    assert_array_equal(alarms.p_values, exact.p_values(new))
+    expected = TrueAlarms.from_p_values(exact.p_values(new), 0.8)
+    assert_array_equal(alarms.lower_limits, expected.lower_limits)
+
+
 def test_bounds_are_those_of_the_law(exact):
     n = exact.reference_.size
     bounds = exact.false_alarm_bounds(0.1, confidence=0.8)
@@ -97,6 +113,8 @@ CALLS = {
     "false_alarm_band": lambda d, X: d.false_alarm_band(),
     "alpha_for": lambda d, X: d.alpha_for(events_per_day=100, alarms_per_day=10),
     "select": lambda d, X: d.select(X),
+    "true_alarms": lambda d, X: d.true_alarms(X),
+    "audit_selection": lambda d, X: d.audit_selection(X, 5),
     "false_alarm_bounds": lambda d, X: d.false_alarm_bounds(0.1),
     "false_alarms_per_day": lambda d, X: d.false_alarms_per_day(1_000),
 }
@@ -133,6 +151,15 @@ def test_a_batch_that_the_reference_is_too_coarse_for_is_reported(rng):
         assert not detector.select(batch).any()
     detector.calibrate(rng.normal(size=(12_000, 2)))
     assert detector.select(batch)[-1]
+
+
+def test_a_batch_that_is_too_large_for_the_confidence_is_told(rng):
+    detector = RankAD(random_state=0).fit(rng.normal(size=(400, 2)))
+    batch = np.concatenate([rng.normal(size=(99, 2)), [[50.0, 50.0]]])
+    detector.calibrate(rng.normal(size=(1_400, 2)))
+    assert detector.select(batch)[-1]
+    with pytest.warns(CalibrationWarning, match="too coarse to select them"):
+        assert not detector.select(batch, confidence=0.95).any()
 
 
 def test_an_empty_batch_is_an_error_as_everywhere_in_scikit_learn(rng):

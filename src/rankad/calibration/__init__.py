@@ -3,9 +3,9 @@
 Code in this room knows scores and reference scores. It knows no detector.
 """
 
+from rankad.calibration.audits import Audit
 from rankad.calibration.bands import conditional_p_values, false_alarm_band
 from rankad.calibration.bounds import (
-    Audit,
     FalseAlarmBounds,
     reference_needed,
     safe_order,
@@ -13,6 +13,7 @@ from rankad.calibration.bounds import (
 from rankad.calibration.budgets import FalseAlarmsPerDay, true_alarm_share
 from rankad.calibration.control import FalseAlarmControl
 from rankad.calibration.copies import KnownRows
+from rankad.calibration.density_ratio import density_ratio
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
     nominal_share,
@@ -42,7 +43,8 @@ from rankad.calibration.splits import TimeBlocks
 from rankad.calibration.strata import StrataScores
 from rankad.calibration.strata_control import StrataControl
 from rankad.calibration.stratum_labels import StratumLabels
-from rankad.calibration.weighted import WeightedScores, density_ratio
+from rankad.calibration.true_alarms import TrueAlarms
+from rankad.calibration.weighted import WeightedScores
 
 __all__ = [
     "Audit",
@@ -53,6 +55,7 @@ __all__ = [
     "ReferenceScores",
     "StrataScores",
     "TimeBlocks",
+    "TrueAlarms",
     "density_ratio",
     "nominal_share",
     "reference_for_discoveries",

@@ -1,4 +1,4 @@
-"""What the false-alarm rate of one calibrated detector can be: exact laws and audits.
+"""What the false-alarm rate of one calibrated detector can be: exact laws.
 
 Let n held-out reference scores have no ties. Then the rule ``p <= alpha`` alarms below the j-th
 smallest of them, with ``j = floor(alpha (n + 1))``. The share of nominal rows that alarm is random
@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any, Self
 
 from scipy.special import betainc
-from scipy.stats import beta, betabinom, binomtest
+from scipy.stats import beta, binomtest
 
 from rankad.calibration.reference import order_of
 
@@ -30,7 +30,8 @@ def law_of_order(order: int, n_reference: int) -> Any:
             f"There is no score {order} of {n_reference} reference scores: alpha must be at least "
             f"1 / {n_reference + 1} and below 1."
         )
-    return beta(order, n_reference + 1 - order)
+    # As floats: the moments of whole numbers overflow above two million scores.
+    return beta(float(order), float(n_reference + 1 - order))
 
 
 def safe_order(alpha: float, confidence: float, n_reference: int) -> int:
@@ -90,14 +91,14 @@ def reference_needed(alpha: float, confidence: float | None = None, share: float
                 f"share={share} needs a confidence: without one, all of alpha is used. Give a "
                 "confidence, or leave out share."
             )
-        return _smallest_number(lambda n: order_of(alpha, n) >= 1, 1)
+        return smallest_number(lambda n: order_of(alpha, n) >= 1, 1)
     require_probability("confidence", confidence)
 
     def uses_the_share(order: int) -> bool:
         return order >= share * alpha * (_min_reference(order, alpha, confidence) + 1)
 
     # The share that is used does not always rise with the order, so the first order is searched.
-    max_order = _smallest_number(uses_the_share, 1)
+    max_order = smallest_number(uses_the_share, 1)
     order = next(order for order in range(1, max_order + 1) if uses_the_share(order))
     return _min_reference(order, alpha, confidence)
 
@@ -108,7 +109,7 @@ def _min_reference(order: int, alpha: float, confidence: float) -> int:
     Beta(j, n + 1 - j) is at most alpha with the probability that at least j of n independent events
     happen, if each has the probability alpha.
     """
-    return _smallest_number(
+    return smallest_number(
         lambda n: (
             order <= order_of(alpha, n) and bool(betainc(order, n + 1 - order, alpha) >= confidence)
         ),
@@ -116,10 +117,10 @@ def _min_reference(order: int, alpha: float, confidence: float) -> int:
     )
 
 
-def _smallest_number(holds: Callable[[int], bool], first: int) -> int:
+def smallest_number(holds: Callable[[int], bool], first: int) -> int:
     """Smallest number from ``first`` on for which ``holds`` is true. It must stay true above.
 
-    >>> _smallest_number(lambda n: n * n > 50, 1)
+    >>> smallest_number(lambda n: n * n > 50, 1)
     8
     """
     low, high = first - 1, first
@@ -197,86 +198,6 @@ class FalseAlarmBounds:
             limit=float(law.ppf(confidence)),
             has_ties=has_ties,
         )
-
-
-@dataclass(frozen=True)
-class Audit:
-    """False alarms counted on fresh nominal rows, and what the count says about alpha.
-
-    Parameters
-    ----------
-    alpha : float
-        False-alarm rate asked for.
-    n_alarms, n_rows : int
-        Number of alarms, and number of fresh rows.
-    confidence : float
-        Probability of the interval.
-    low, high : float
-        Interval that holds the detector's own rate with the confidence (Clopper and Pearson).
-    max_alarms : int or None
-        Largest count that the reference allows: the quantile ``(1 + confidence) / 2`` of its
-        beta-binomial law, if the fresh rows have the distribution of the reference. None if the
-        reference was not held out, or is too small for alpha.
-
-    Examples
-    --------
-    >>> audit = Audit.from_counts(0.05, n_alarms=100, n_rows=1000, confidence=0.95)
-    >>> audit.rate, audit.verdict
-    (0.1, 'more false alarms than asked for')
-    """
-
-    alpha: float
-    n_alarms: int
-    n_rows: int
-    confidence: float
-    low: float
-    high: float
-    max_alarms: int | None = None
-
-    @classmethod
-    def from_counts(
-        cls,
-        alpha: float,
-        n_alarms: int,
-        n_rows: int,
-        confidence: float,
-        *,
-        order: int = 0,
-        n_reference: int = 0,
-    ) -> Self:
-        """Audit of ``n_alarms`` alarms on ``n_rows`` fresh nominal rows.
-
-        Given the order j of the threshold among n held-out reference scores, it also has the
-        largest count that they allow.
-        """
-        low, high = rate_interval(n_alarms, n_rows, confidence)
-        max_alarms = None
-        if 1 <= order <= n_reference:
-            law = betabinom(n_rows, order, n_reference + 1 - order)
-            max_alarms = int(law.ppf((1.0 + confidence) / 2.0))
-        return cls(alpha, n_alarms, n_rows, confidence, low, high, max_alarms)
-
-    @property
-    def rate(self) -> float:
-        """Share of the fresh rows that alarm."""
-        return self.n_alarms / self.n_rows
-
-    @property
-    def verdict(self) -> str:
-        """What the count says about alpha.
-
-        A rate above alpha is no fault by itself: over the draw of the reference, the rate varies
-        about alpha. More alarms than the reference allows are a fault: these rows have another
-        distribution than the reference.
-        """
-        if self.max_alarms is not None and self.n_alarms > self.max_alarms:
-            return "more false alarms than the reference allows: the rows have another distribution"
-        if self.low > self.alpha:
-            above = "more false alarms than asked for"
-            return above if self.max_alarms is None else f"{above}, as the reference allows"
-        if self.high < self.alpha:
-            return "fewer false alarms than asked for"
-        return "consistent with what was asked for"
 
 
 def rate_interval(n_alarms: int, n_rows: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -59,7 +59,7 @@ class FalseAlarmsPerDay:
             raise ValueError(
                 f"events_per_day must be a whole number of at least 1; got {events_per_day!r}."
             )
-        law = betabinom(int(events_per_day), order, n_reference + 1 - order)
+        law = betabinom(int(events_per_day), float(order), float(n_reference + 1 - order))
         low, high = law.ppf([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
         low = 0 if has_ties else int(low)
         return cls(float(law.mean()), low, int(high), confidence, has_ties)

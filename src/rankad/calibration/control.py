@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, floor, inf, log10
+from numbers import Integral
 from typing import Any, Final
 
 from rankad._typing import BoolArray, FloatArray
 from rankad._warnings import warn_user
+from rankad.calibration.audits import Audit, max_selections
 from rankad.calibration.bands import conditional_p_values, false_alarm_band
 from rankad.calibration.bounds import (
-    Audit,
     FalseAlarmBounds,
     reference_needed,
     require_probability,
@@ -19,10 +20,12 @@ from rankad.calibration.bounds import (
 from rankad.calibration.budgets import FalseAlarmsPerDay
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
+    has_discovery,
     reference_for_discoveries,
     uncapped_nominal_share,
 )
 from rankad.calibration.reference import ReferenceScores
+from rankad.calibration.true_alarms import TrueAlarms
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
 
@@ -57,14 +60,18 @@ class FalseAlarmControl:
             return self.reference.threshold(float(alpha))
         return self.reference.score_of_order(self._safe_order(alpha, confidence))
 
-    def selected(self, scores: FloatArray, fdr: float, adaptive: bool) -> BoolArray:
+    def selected(
+        self, scores: FloatArray, fdr: float, adaptive: bool, confidence: float | None = None
+    ) -> BoolArray:
         """Which scores of a batch to call anomalies (see `RankAD.select`)."""
-        p = self.reference.p_values(scores)
+        p = self.p_values(scores, confidence)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
-        n_lowest = int((p <= self.reference.smallest_alpha).sum())
+        n_lowest = int((self.reference.p_values(scores) <= self.reference.smallest_alpha).sum())
         if n_lowest > 0 and not is_selected.any():
             threshold = fdr / uncapped_nominal_share(p) if adaptive else fdr
-            needed = reference_for_discoveries(len(p), min(threshold, 0.999), n_lowest)
+            needed = reference_for_discoveries(
+                len(p), min(threshold, 0.999), n_lowest, confidence=confidence
+            )
             warn_user(
                 f"{n_lowest} of {len(p)} rows have the smallest p-value that {self.reference.size} "
                 f"reference scores can give. It is too coarse to select them at fdr={fdr}. Give at "
@@ -72,6 +79,10 @@ class FalseAlarmControl:
                 CalibrationWarning,
             )
         return is_selected
+
+    def true_alarms(self, scores: FloatArray, confidence: float) -> TrueAlarms:
+        """Lower limits of the number of true alarms in a batch, for all choices at once."""
+        return TrueAlarms.from_p_values(self.reference.p_values(scores), confidence)
 
     def bounds(self, alpha: float, confidence: float) -> FalseAlarmBounds:
         """What the false-alarm rate can be at an alpha, given the size of the reference."""
@@ -114,16 +125,61 @@ class FalseAlarmControl:
             has_ties=self.reference.is_tied(order),
         )
 
-    def audit(self, n_alarms: int, n_rows: int, alpha: float, confidence: float) -> Audit:
+    def audit(
+        self,
+        n_alarms: int,
+        n_rows: int,
+        alpha: float,
+        confidence: float,
+        rule_confidence: float | None = None,
+    ) -> Audit:
         """What a count of alarms on fresh nominal rows says about the rate."""
-        is_exact = self.reference.guarantee == "exact"
+        order, size = 0, self.reference.size
+        if self.reference.guarantee == "exact":
+            order = (
+                self.reference.order(alpha)
+                if rule_confidence is None
+                else safe_order(alpha, rule_confidence, size)
+            )
         return Audit.from_counts(
-            alpha,
-            n_alarms,
-            n_rows,
-            confidence,
-            order=self.reference.order(alpha) if is_exact else 0,
-            n_reference=self.reference.size,
+            *(alpha, n_alarms, n_rows, confidence),
+            order=order,
+            n_reference=size,
+            has_ties=self.reference.is_tied(order),
+            rule_confidence=rule_confidence,
+        )
+
+    def audit_selection(
+        self,
+        scores: FloatArray,
+        batch_size: int,
+        fdr: float,
+        confidence: float,
+        *,
+        adaptive: bool = False,
+        rule_confidence: float | None = None,
+    ) -> Audit:
+        """What the number of nominal batches with a selected row says about the selection."""
+        if not isinstance(batch_size, Integral) or not 1 <= batch_size <= len(scores):
+            raise ValueError(
+                f"batch_size must be a whole number from 1 to the number of rows, {len(scores)}; "
+                f"got {batch_size!r}."
+            )
+        require_probability("fdr", fdr)
+        require_probability("confidence", confidence)
+        n, n_batches = self.reference.size, len(scores) // int(batch_size)
+
+        def has_selection(p: FloatArray) -> BoolArray:
+            if rule_confidence is not None:
+                p = conditional_p_values(p.ravel(), n, rule_confidence).reshape(p.shape)
+            return has_discovery(p, fdr, adaptive=adaptive)
+
+        batches = scores[: n_batches * batch_size].reshape(n_batches, batch_size)
+        return Audit.from_selections(
+            *(fdr, int(has_selection(self.reference.p_values(batches)).sum())),
+            *(n_batches, confidence),
+            max_alarms=max_selections(has_selection, n_batches, int(batch_size), n, confidence),
+            rule_confidence=rule_confidence,
         )
 
     def order(self, alpha: Any) -> int:

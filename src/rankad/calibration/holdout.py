@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 
 from rankad._borrowed import HasMethods, Interval, StrOptions
 from rankad._typing import FloatArray, IntArray
+from rankad._warnings import warn_user
 from rankad.calibration.reference import (
     CrossFittedScores,
     GroupScores,
@@ -22,6 +23,7 @@ from rankad.calibration.reference import (
 )
 from rankad.calibration.sample import Sample
 from rankad.calibration.splits import TimeBlocks, drawn_units, first_split, run_starts
+from rankad.exceptions import CalibrationWarning
 from rankad.models import Model
 
 #: What a parameter ``calibration_size`` may be: a share of the rows, or a number of rows.
@@ -38,6 +40,9 @@ CALIBRATION_SPLIT_CONSTRAINT: Final[list[Any]] = [
 
 #: Number of folds of calibration="cross".
 _N_FOLDS = 5
+
+#: With a larger share of repeated rows, calibration="cross" warns.
+_MAX_REPEATED_SHARE = 0.01
 
 M = TypeVar("M", bound=Model)
 
@@ -172,6 +177,7 @@ class CrossFittedRows:
 
     def reference(self, model: M, learn: Learn[M], rows: FloatArray) -> CrossFittedScores:
         """Score of each row by a model of the other folds."""
+        _warn_of_repeated(rows)
         scores = np.empty(len(rows))
         for training, held_out in self.folds:
             scores[held_out] = learn(rows[training], model)(rows[held_out])
@@ -186,6 +192,22 @@ def require_random(options: HoldoutOptions, calibration: str) -> None:
         f"calibration_split={options.split!r} needs calibration='split'; got "
         f"calibration={calibration!r}, which holds no rows out."
     )
+
+
+def _warn_of_repeated(rows: FloatArray) -> None:
+    """Warn if many rows repeat: then the final model and the models of folds disagree about them.
+
+    The final model has learned a rare row that a model of the other folds has never seen.
+    """
+    counts = np.unique(rows, axis=0, return_counts=True)[1]
+    n_repeated = int(counts[counts > 1].sum())
+    if n_repeated > _MAX_REPEATED_SHARE * len(rows):
+        warn_user(
+            f"{n_repeated} of {len(rows)} rows are equal to another row. With calibration='cross' "
+            "the false-alarm rate may then be far from alpha, on either side. Fit with "
+            "calibration='split'.",
+            CalibrationWarning,
+        )
 
 
 #: The ways to calibrate, by name. Each draws which of the rows train.

@@ -341,9 +341,10 @@ class TrainingScores(ReferenceScores):
 class CrossFittedScores(ReferenceScores):
     """Out-of-fold scores of the training rows, for use with one final ranker: empirical.
 
-    ``p = (1 + #{ref <= s}) / (n + 1)``. All rows train and calibrate. In experience the false-alarm
-    rate is near alpha, but it is not guaranteed: rankers of different folds score on different
-    scales, and the bounds for held-out rows fail.
+    ``p = (1 + #{ref <= s}) / (n + 1)``. All rows train and calibrate. On rows without repeats, the
+    measured false-alarm rate is near alpha, but it is not guaranteed: rankers of different folds
+    score on different scales, and the bounds for held-out rows fail. On rows that repeat (counts,
+    codes) it can be several times alpha, or far below it.
 
     >>> CrossFittedScores.from_scores(np.array([0.3, 0.1, 0.2]))
     CrossFittedScores(3 scores, guarantee: empirical)

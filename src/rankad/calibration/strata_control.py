@@ -10,8 +10,8 @@ import numpy as np
 
 from rankad._typing import BoolArray, FloatArray
 from rankad._warnings import warn_user
+from rankad.calibration.audits import Audit
 from rankad.calibration.bounds import (
-    Audit,
     reference_needed,
     require_probability,
     safe_order,
@@ -84,9 +84,11 @@ class StrataControl:
         self.labels.require_rows(len(scores))
         return np.asarray(scores < thresholds[self.labels.codes])
 
-    def selected(self, scores: FloatArray, fdr: float, adaptive: bool) -> BoolArray:
+    def selected(
+        self, scores: FloatArray, fdr: float, adaptive: bool, confidence: float | None = None
+    ) -> BoolArray:
         """Which scores of a batch to call anomalies (see `RankAD.select`)."""
-        p = self.p_values(scores)
+        p = self.p_values(scores, confidence)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
         smallest = np.array([reference.smallest_alpha for reference in self._references])
         n_lowest = int(((p <= smallest[self.labels.codes]) & (p < 1.0)).sum())
@@ -100,7 +102,13 @@ class StrataControl:
             )
         return is_selected
 
-    def audits(self, is_alarm: BoolArray, alpha: float, confidence: float) -> dict[Hashable, Audit]:
+    def audits(
+        self,
+        is_alarm: BoolArray,
+        alpha: float,
+        confidence: float,
+        rule_confidence: float | None = None,
+    ) -> dict[Hashable, Audit]:
         """What the alarms on fresh nominal rows say about the rate in each stratum.
 
         With the confidence, all statements hold at once (Bonferroni).
@@ -112,17 +120,23 @@ class StrataControl:
         audits = {}
         for key, alarms, rows in zip(self.labels.keys, n_alarms, n_rows, strict=True):
             counts = int(alarms), int(rows), alpha, of_each
-            audits[key] = self._audit(key, *counts)
+            audits[key] = self._audit(key, *counts, rule_confidence)
         return audits
 
     def _audit(
-        self, key: Hashable, n_alarms: int, n_rows: int, alpha: float, confidence: float
+        self,
+        key: Hashable,
+        n_alarms: int,
+        n_rows: int,
+        alpha: float,
+        confidence: float,
+        rule_confidence: float | None,
     ) -> Audit:
         """Audit of one stratum. A shared reference has no law that the count could have."""
         if self.strata.shares(key):
             return Audit.from_counts(alpha, n_alarms, n_rows, confidence)
         control = FalseAlarmControl(self.strata.reference_of(key))
-        return control.audit(n_alarms, n_rows, alpha, confidence)
+        return control.audit(n_alarms, n_rows, alpha, confidence, rule_confidence)
 
     def require_exact(self, method: str) -> None:
         """Refuse references that were not held out, or are shared, in the name of a method."""

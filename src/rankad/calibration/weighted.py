@@ -4,6 +4,11 @@ Suppose that only the distribution of the rows has shifted, and a nominal row is
 held-out calibration rows with the density ratio ``w = dP_new / dP_calibration`` as weights stand
 for the new rows (Tibshirani et al., 2019):
 ``p = (sum_i w_i 1{s_i <= s} + w(x)) / (sum_i w_i + w(x))``.
+
+A row is *unsupported* if its weight exceeds the weights of all calibration rows: the shift has
+moved it out of their range, and no calibration row is like it. There the formula would give every
+row a large p-value, also an anomaly. So ``w(x)`` is at most ``W = max_i w_i``. The supported rows
+keep their p-values, so a new nominal row has ``P(p <= alpha) <= alpha + P(w(x) > W)``.
 """
 
 from __future__ import annotations
@@ -13,16 +18,20 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from scipy.stats import norm
 
 from rankad._rounding import EXACT, Rounding
-from rankad._typing import FloatArray
+from rankad._typing import BoolArray, FloatArray
+from rankad.calibration.density_ratio import with_products
 
 #: A function from rows to density ratios, up to a common factor.
 Weight = Callable[[Any], FloatArray]
 
-#: Estimated ratios are kept within this factor of 1. Beyond it, a classifier only guesses.
-_MAX_RATIO = 100.0
+#: z-scores are cut here.
+_CUT = 3.0
+
+#: Probability that chance makes an `imbalance` above 1.
+_CHANCE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,53 +71,52 @@ class WeightedScores:
         """Number of equally weighted rows with as much information: ``(sum w)^2 / sum w^2``."""
         return float(self.weights.sum() ** 2 / (self.weights**2).sum())
 
+    @property
+    def smallest_alpha(self) -> float:
+        """Smallest p-value of a new row whose weight is the mean weight of new rows.
+
+        That mean is ``sum w^2 / sum w``, so the p-value is ``1 / (effective size + 1)``.
+        """
+        return 1.0 / (self.effective_size + 1.0)
+
+    def is_supported(self, weights: FloatArray) -> BoolArray:
+        """Whether the weight of a row is at most the largest weight of a calibration row."""
+        return np.asarray(_checked(weights, len(weights)) <= self.weights.max())
+
     def p_values(self, scores: FloatArray, weights: FloatArray) -> FloatArray:
         """p-value of each score, given the weight of its row."""
-        weights = _checked(weights, len(scores))
+        weights = np.minimum(_checked(weights, len(scores)), self.weights.max())
         below = np.concatenate([[0.0], np.cumsum(self.weights)])
         n_at_most = np.searchsorted(self.scores, scores, side="right")
         return np.asarray((below[n_at_most] + weights) / (below[-1] + weights))
 
 
-def density_ratio(X: ArrayLike, X_new: ArrayLike) -> Weight:
-    """Estimate the density ratio of new rows to old rows, by logistic regression.
+def imbalance(X: FloatArray, weights: FloatArray, X_new: FloatArray) -> float:
+    """Largest difference between weighted rows and new rows, in limits of chance.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Old rows.
-    X_new : array-like of shape (n_new, d)
-        New rows.
+    Compared are the means of all columns, of their squares, and (of up to 20 columns) of their
+    products, in z-scores that are cut at 3. Above 1, chance makes such a difference in at most 1 of
+    100 cases, if the weights are the true density ratios.
 
-    Returns
-    -------
-    ratio : callable
-        A function from rows to density ratios: how many times as likely a row is among the new
-        rows. The ratios lie between 1/100 and 100.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
-    >>> ratio = density_ratio(rng.normal(size=(2000, 1)), rng.normal(1.0, size=(2000, 1)))
-    >>> (ratio(np.array([[0.0], [1.0]])) / np.exp([-0.5, 0.5])).round(1)  # the true one
-    array([1., 1.])
+    >>> old, new = rng.normal(size=(2000, 1)), rng.normal(1.0, size=(2000, 1))
+    >>> imbalance(old, np.ones(2000), new) > 1.0 > imbalance(old, np.exp(old[:, 0]), new)
+    True
     """
-    # Imported here, because most users of a detector do not need it.
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    old, new = np.asarray(X, dtype=np.float64), np.asarray(X_new, dtype=np.float64)
-    rows, is_new = np.concatenate([old, new]), np.repeat([0, 1], [len(old), len(new)])
-    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(rows, is_new)
-
-    def ratio(rows: ArrayLike) -> FloatArray:
-        log_odds = model.decision_function(np.asarray(rows, dtype=np.float64))
-        log_ratio = log_odds + np.log(len(old) / len(new))
-        bound = np.log(_MAX_RATIO)
-        return np.asarray(np.exp(np.clip(log_ratio, -bound, bound)))
-
-    return ratio
+    both = np.concatenate([X, X_new])
+    center, spread = both.mean(axis=0), both.std(axis=0)
+    old, new = (
+        with_products(np.clip((rows - center) / np.where(spread > 0.0, spread, 1.0), -_CUT, _CUT))
+        for rows in (X, X_new)
+    )
+    share = weights / weights.sum()
+    mean = share @ old
+    variance = share**2 @ (old - mean) ** 2 + new.var(axis=0) / len(new)
+    difference = np.abs(mean - new.mean(axis=0))
+    limit = norm.isf(_CHANCE / 2.0 / old.shape[1]) * np.sqrt(variance)
+    # A moment that does not vary must be equal.
+    is_seen = difference > 1e-9
+    return float(np.max(difference[is_seen] / np.maximum(limit[is_seen], 1e-9), initial=0.0))
 
 
 def _checked(weights: FloatArray, n: int) -> FloatArray:

@@ -44,7 +44,7 @@ def alarm_limits(alpha: float, n_reference: int, n_nominal: int, tail: float) ->
     """
     j = order_of(alpha, n_reference)
     # Where alpha is too small for the reference, no row can alarm.
-    law = betabinom(n_nominal, j, n_reference + 1 - j) if j > 0 else randint(0, 1)
+    law = betabinom(n_nominal, float(j), float(n_reference + 1 - j)) if j > 0 else randint(0, 1)
     least, most = law.ppf([tail, 1.0 - tail])
     return int(least), int(most)
 
