@@ -13,6 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 FIT = [
     ("RankAD.fit(X)", "detector.py", "tab:blue"),
     ("validate the rows", "_validation.py", "0.5"),
+    ("test for copies and dependence", "calibration/sample.py", "tab:green"),
     ("hold some rows out", "calibration/holdout.py", "tab:green"),
     ("scale the columns", "_scaling.py", "0.5"),
     ("statistic G of each row", "statistics/", "tab:orange"),
@@ -69,7 +70,7 @@ def draw_column(ax, x, title, boxes):
 def main():
     """Draw both columns."""
     mpl.rcParams["svg.hashsalt"] = "rankad"
-    fig, ax = plt.subplots(figsize=(10, 9.6))
+    fig, ax = plt.subplots(figsize=(10, 10.5))
     draw_column(ax, 0.0, "fit: rows to a model", FIT)
     draw_column(ax, WIDTH + 0.9, "predict: a row to its label", PREDICT)
     ax.set(xlim=(-0.15, 2 * WIDTH + 1.05), ylim=(-len(FIT) * (HEIGHT + GAP), 0.95))
