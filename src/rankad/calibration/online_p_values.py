@@ -1,17 +1,16 @@
 """Streams: scores become p-values, one at a time."""
 
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
-from math import isfinite, isqrt
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankad._typing import FloatArray
+from rankad.calibration.online_ranks import MAX_KEYS, MIN_KEYS, OnlineRanks, keys_of, scores_of
+from rankad.calibration.states import STATE_VERSION, SavedState, plain_scores
 
-#: Version of saved states. A later rankad may write a state with more in it.
-STATE_VERSION: Final = 1
+_ENTRIES: Final = ("seed", "n_drawn", "max_keys", "n_dropped", "scores", "counts")
 
 
 class OnlinePValues:
@@ -19,8 +18,11 @@ class OnlinePValues:
 
     ``p_t = (#{i <= t: s_i < s_t} + U #{i <= t: s_i = s_t}) / t``, U uniform above 0 and at most 1.
     The count includes the score itself. As long as all scores are exchangeable, these p-values are
-    independent and exactly uniform, and never 0. Every score is kept, in 8 bytes. A new score costs
-    two searches, and from time to time a merge.
+    independent and exactly uniform, and never 0.
+
+    At most `max_keys` different scores are kept, with counts. Where there are more, scores are
+    rounded to fewer bits, and those that become equal are ties. All scores so far, the new one
+    included, decide alike how many bits are kept. So the p-values stay exactly uniform.
 
     Parameters
     ----------
@@ -30,6 +32,8 @@ class OnlinePValues:
         Seed of the random numbers. Every score uses one, tied or not.
     n_drawn : int, default=0
         Number of random numbers to skip, because they were used before an interruption.
+    max_keys : int, default=65536
+        Largest number of different scores to keep.
 
     Examples
     --------
@@ -38,55 +42,82 @@ class OnlinePValues:
     True
     """
 
-    def __init__(self, scores: ArrayLike = (), *, seed: int, n_drawn: int = 0) -> None:
-        self.seed, self.n_drawn = seed, n_drawn
+    def __init__(
+        self,
+        scores: ArrayLike = (),
+        *,
+        seed: int,
+        n_drawn: int = 0,
+        max_keys: int = MAX_KEYS,
+    ) -> None:
+        if max_keys < MIN_KEYS:
+            raise ValueError(f"max_keys must be at least {MIN_KEYS}; got {max_keys}.")
+        before = np.asarray(scores, dtype=np.float64)
+        self._begin(OnlineRanks.of(before, max_keys), len(before), seed, n_drawn)
+
+    def _begin(self, ranks: OnlineRanks, n_scores: int, seed: int, n_drawn: int) -> None:
+        self.seed, self.n_drawn, self.n_scores = seed, n_drawn, n_scores
+        self._ranks = ranks
         self._uniform = np.random.Generator(np.random.PCG64(seed).advance(n_drawn))
-        self._store_sorted(np.sort(np.asarray(scores, dtype=np.float64), kind="stable"))
 
     def next_p_value(self, score: float) -> float:
         """p-value of the next score, which then joins the others."""
-        n_below = int(self._sorted.searchsorted(score)) + bisect_left(self._recent, score)
-        n_at_most = int(self._sorted.searchsorted(score, side="right"))
-        n_at_most += bisect_right(self._recent, score)
-        n_scores = len(self._sorted) + len(self._recent) + 1
-        insort(self._recent, score)
-        if len(self._recent) >= self._max_recent:
-            self._store_sorted(self.scores)
-        self.n_drawn += 1
-        uniform = 1.0 - self._uniform.random()  # random() may be 0, but is never 1
-        return (n_below + uniform * (n_at_most - n_below + 1)) / n_scores
+        return float(self.p_values(np.array([score]))[0])
+
+    def p_values(self, scores: FloatArray) -> FloatArray:
+        """p-values of the next scores, each among all scores up to itself."""
+        n_below, n_equal = self._ranks.take(scores)
+        n_scores = self.n_scores + np.arange(1, len(scores) + 1)
+        self.n_scores += len(scores)
+        self.n_drawn += len(scores)
+        uniform = 1.0 - self._uniform.random(len(scores))  # random() may be 0, but is never 1
+        return np.asarray((n_below + uniform * n_equal) / n_scores)
 
     @property
     def scores(self) -> FloatArray:
-        """All scores so far, sorted."""
-        return np.sort(np.concatenate([self._sorted, self._recent]), kind="stable")
+        """All scores so far, sorted and perhaps rounded."""
+        ranks = self._ranks.merged()
+        return np.repeat(scores_of(ranks.keys, ranks.n_dropped), ranks.counts)
 
     def restarted(self, scores: ArrayLike) -> "OnlinePValues":
         """p-values among other scores, with the next random numbers."""
-        return OnlinePValues(scores, seed=self.seed, n_drawn=self.n_drawn)
+        kept = self._ranks.max_keys
+        return OnlinePValues(scores, seed=self.seed, n_drawn=self.n_drawn, max_keys=kept)
 
     def state(self) -> dict[str, Any]:
         """State for `from_state`, ready for JSON. The stream continues as if not interrupted."""
-        # JSON has no infinity, but it has text that float() reads.
-        plain = [s if isfinite(s) else str(s) for s in self.scores.tolist()]
-        numbers = {"seed": self.seed, "n_drawn": self.n_drawn}
-        return {"version": STATE_VERSION, "scores": plain, **numbers}
+        ranks = self._ranks.merged()
+        return {
+            "kind": "OnlinePValues",
+            "version": STATE_VERSION,
+            "seed": self.seed,
+            "n_drawn": self.n_drawn,
+            "max_keys": ranks.max_keys,
+            "n_dropped": ranks.n_dropped,
+            "scores": plain_scores(scores_of(ranks.keys, ranks.n_dropped).tolist()),
+            "counts": ranks.counts.tolist(),
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """p-values that continue from a saved `state`."""
-        require_known_version(state)
-        scores = [float(s) for s in state["scores"]]
-        return cls(scores, seed=state["seed"], n_drawn=state["n_drawn"])
-
-    def _store_sorted(self, scores: FloatArray) -> None:
-        """Keep sorted scores in an array, and the next scores in a list until it is long.
-
-        A list of about the square root of the array is short to insert into. It is also long enough
-        that copying the array once per list costs each score little.
-        """
-        self._sorted, self._recent = scores, list[float]()
-        self._max_recent = 64 + isqrt(len(scores))
+        """p-values that continue from a saved `state`. What does not fit is refused."""
+        saved = SavedState.of(state, "OnlinePValues", _ENTRIES)
+        n_dropped = saved.count("n_dropped", most=52)
+        max_keys = saved.count("max_keys", least=MIN_KEYS)
+        keys = keys_of(np.array(saved.scores("scores"), dtype=np.float64)) >> n_dropped
+        if len(keys) > max_keys or (np.diff(keys) <= 0).any():
+            raise saved.refuse("scores", "ascending, and at most max_keys")
+        counts = np.array(saved.counts("counts", least=1), dtype=np.int64)
+        if len(counts) != len(keys):
+            raise saved.refuse("counts", f"as many as the {len(keys)} scores")
+        p_values = cls.__new__(cls)
+        p_values._begin(
+            OnlineRanks(max_keys, n_dropped, keys, counts),
+            int(counts.sum()),
+            seed=saved.count("seed"),
+            n_drawn=saved.count("n_drawn"),
+        )
+        return p_values
 
 
 def checked_stream(values: ArrayLike, lowest: float, highest: float) -> list[float]:
@@ -104,12 +135,3 @@ def checked_stream(values: ArrayLike, lowest: float, highest: float) -> list[flo
             "this call was taken."
         )
     return [float(number) for number in numbers]
-
-
-def require_known_version(state: Mapping[str, Any]) -> None:
-    """Refuse a saved state that another version has written, or that is no state."""
-    if state.get("version") != STATE_VERSION:
-        raise ValueError(
-            f"This rankad cannot read a state of version {state.get('version')!r}. Give a state of "
-            f"version {STATE_VERSION}."
-        )
