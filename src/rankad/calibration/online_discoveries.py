@@ -160,7 +160,7 @@ class OnlineDiscoveries:
         is_discovery : ndarray of bool, shape (n,)
         """
         return np.array(
-            [self._test(value) for value in checked_stream(p, 0.0, 1.0)], dtype=np.bool_
+            [self._test(value) for value in checked_stream(p, 0.0, 1.0).tolist()], dtype=np.bool_
         )
 
     def state(self) -> dict[str, Any]:

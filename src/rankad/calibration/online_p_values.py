@@ -120,8 +120,8 @@ class OnlinePValues:
         return p_values
 
 
-def checked_stream(values: ArrayLike, lowest: float, highest: float) -> list[float]:
-    """Valid numbers as a list. If one is invalid, none is returned."""
+def checked_stream(values: ArrayLike, lowest: float, highest: float) -> FloatArray:
+    """Valid numbers as an array. If one is invalid, none is returned."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1:
         raise ValueError(
@@ -134,4 +134,4 @@ def checked_stream(values: ArrayLike, lowest: float, highest: float) -> list[flo
             f"Value {at} is {numbers[at]}, not a number from {lowest} to {highest}. No value of "
             "this call was taken."
         )
-    return [float(number) for number in numbers]
+    return numbers

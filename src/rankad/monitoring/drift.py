@@ -38,8 +38,8 @@ class DriftMonitor:
 
     Each score becomes a p-value by its rank among the reference scores *and all scores since*. A
     martingale bets against these p-values. The alarm is raised when the martingale reaches
-    ``1 / alpha``. If the scores are exchangeable, for example independent draws of one law, the
-    probability of an alarm is at most `alpha`, for a stream of any length (Ville's inequality).
+    ``1 / alpha``. If the scores are exchangeable, for example independent draws of one law, that
+    happens with a probability of at most `alpha`, for a stream of any length (Ville's inequality).
 
     **Streams with memory.** In most streams in time a score is like the scores just before. Bets on
     single scores then alarm although nothing drifts. So the monitor bets on *blocks* of scores,
@@ -71,10 +71,10 @@ class DriftMonitor:
         Largest probability of an alarm on a stream without drift.
     dependence : "auto", int or None, default="auto"
         "auto" bets on blocks if scores depend on those just before, and else on single scores. Its
-        tests call independent scores dependent with probability 0.001. Without a reference in the
-        order of time, no alarm comes before 64 scores. None always bets on single scores. A number
-        is the length of the blocks, at least 2. The first 16 blocks are learned from. They are
-        those of a reference in the order of time, or else of the stream.
+        tests call independent scores dependent with a probability of about 0.002. No alarm comes
+        before 64 scores of the stream. None always bets on single scores. A number is the length of
+        the blocks, at least 2. The first 16 blocks are only learned from. They are those of a
+        reference in the order of time, or else of the stream.
     history_size : int, default=0
         How many of the last values of `log_martingale` to keep in `history`.
     random_state : int, RandomState or None
@@ -178,7 +178,7 @@ class DriftMonitor:
         -------
         is_alarm : bool
         """
-        left = np.array(checked_stream(scores, -inf, inf), dtype=np.float64)
+        left = checked_stream(scores, -inf, inf)
         while len(left):
             left = left[self._take(left[:_PIECE]) :]
         return self.is_alarm
