@@ -313,7 +313,7 @@ def main() -> None:
     draw_delays(delays, IMAGES / "drift_delay.png")
     drift_makers: dict[str, Callable[[], str]] = {
         "drift": lambda: drift_table(delays),
-        "drift-memory": memory_table,
+        "drift-memory": lambda: memory_table(asked.jobs),
     }
     if asked.drift:
         write_tables(drift_makers)

@@ -56,12 +56,12 @@ def test_blocks_are_the_same_one_by_one_in_batches_and_resumed(n_reference, leng
     assert np.isfinite(expected).sum() > 20
 
 
-def test_nothing_is_bet_before_16_blocks_are_known(rng):
+def test_nothing_is_bet_before_10_blocks_are_known(rng):
     blocks = BlockPValues(np.empty(0), ONE_RUN, 10, seed=0)
     p = blocks.p_values(rng.normal(size=400))
     assert np.flatnonzero(np.isfinite(p))[0] == MIN_BLOCKS * 10 + 9
-    after = BlockPValues(rng.normal(size=105), ONE_RUN, 10, seed=0)  # ten blocks and a rest
-    assert np.flatnonzero(np.isfinite(after.p_values(rng.normal(size=400))))[0] == 69
+    after = BlockPValues(rng.normal(size=55), ONE_RUN, 10, seed=0)  # five blocks and a rest
+    assert np.flatnonzero(np.isfinite(after.p_values(rng.normal(size=400))))[0] == 59
 
 
 def test_a_memory_that_is_too_long_to_learn_ends_the_learning(rng):

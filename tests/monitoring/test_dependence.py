@@ -44,14 +44,14 @@ def test_a_monitor_turns_to_blocks_once_and_says_so(rng):
     assert monitor.block_length is None
     assert "learning" in repr(monitor)
     monitor.update_many(scores[600:])
-    assert 15 <= monitor.block_length <= 150
+    assert 30 <= monitor.block_length <= 250
     assert f"blocks of {monitor.block_length}" in repr(monitor)
 
 
 def test_a_reference_in_time_teaches_the_blocks_without_a_warning(rng):
     scores = scores_with_memory(0.9, 4000, rng)
     monitor = DriftMonitor(in_time(scores[:2000]), random_state=0)
-    assert 15 <= monitor.block_length <= 150
+    assert 30 <= monitor.block_length <= 250
     monitor.update_many(scores[2000:])
     fallen = scores[2000:] - 15.0
     assert monitor.update_many(fallen)

@@ -11,7 +11,7 @@ from rankad.calibration.serial import block_length, runs_of
 from rankad.calibration.states import STATE_VERSION, SavedState, plain_scores
 
 #: Bets begin after this many blocks, which later ones are compared with.
-MIN_BLOCKS: Final = 16
+MIN_BLOCKS: Final = 10
 
 #: Scores at the first check of the memory, and the most to learn it from.
 FIRST_CHECK: Final = 1_000
@@ -29,12 +29,12 @@ _ENTRIES: Final = (
 class BlockPValues:
     """p-values of blocks of consecutive scores, for a stream whose scores depend on each other.
 
-    The first scores are only learned from, until they make 16 blocks. They give the length of the
+    The first scores are only learned from, until they make 10 blocks. They give the length of the
     blocks, if it is not given. After that, each score is ranked among them, and the sum of ranks of
     a block is its value. The p-value of a block compares its value with those of all blocks so far.
 
     If the values of blocks are exchangeable, their p-values are independent and uniform. Blocks of
-    five times the memory of the stream are nearly exchangeable, and not exactly.
+    eight times the memory of the stream are nearly exchangeable, and not exactly.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class BlockPValues:
     run_starts : array of int
         Positions in ``in_order`` where a run of consecutive scores begins.
     length : int, optional
-        Scores of a block. By default five times the memory of the stream, checked at each doubling
-        of the scores, until 16 blocks are known.
+        Scores of a block. By default eight times the memory of the stream, checked at each doubling
+        of the scores, until 10 blocks are known.
     seed : int
         Seed of the random numbers that break ties.
 
@@ -59,10 +59,10 @@ class BlockPValues:
     >>> stream = np.convolve(rng.normal(size=2009), np.ones(10), mode="valid")
     >>> blocks = BlockPValues(stream[:1000], np.array([0]), seed=0)
     >>> blocks.block_length
-    44
+    70
     >>> p_values = blocks.p_values(stream[1000:])
     >>> np.flatnonzero(np.isfinite(p_values))[:3]
-    array([ 43,  87, 131])
+    array([ 69, 139, 209])
     """
 
     def __init__(

@@ -17,9 +17,9 @@ WINDOW: Final = 32
 #: Probability that a test calls independent scores dependent.
 LEVEL: Final = 0.001
 
-#: A block is this many times as long as the memory. With 5 the means of neighboring blocks of an
-#: AR(1) stream correlate by .05, which moves no bet.
-MEMORIES_PER_BLOCK: Final = 5
+#: A block is this many times as long as the memory. With 8 the means of neighboring blocks of an
+#: AR(1) stream correlate by .03, which moves no bet.
+MEMORIES_PER_BLOCK: Final = 8
 
 
 @dataclass(frozen=True)
@@ -101,15 +101,15 @@ def runs_of(in_order: FloatArray, run_starts: IntArray) -> Iterator[FloatArray]:
 
 
 def block_length(in_order: FloatArray, run_starts: IntArray) -> int:
-    """Length of the blocks of a stream whose summaries are nearly independent, at least 5.
+    """Length of the blocks of a stream whose summaries are nearly independent, at least 8.
 
-    It is five times the memory: one plus twice the sum of the autocorrelations of the ranks, up to
+    It is eight times the memory: one plus twice the sum of the autocorrelations of the ranks, up to
     the lag that is five times as long as the memory so far (Sokal's window).
 
     >>> rng = np.random.default_rng(0)
     >>> smooth = np.convolve(rng.normal(size=5009), np.ones(10), mode="valid")  # memory 10
     >>> block_length(smooth, np.array([0]))
-    61
+    98
     """
     memory = 1.0 + 2.0 * np.cumsum(autocorrelations(in_order, run_starts))
     is_enough = np.arange(1, len(memory) + 1) >= 5.0 * memory

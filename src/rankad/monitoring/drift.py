@@ -43,7 +43,7 @@ class DriftMonitor:
 
     **Streams with memory.** In most streams in time a score is like the scores just before. Bets on
     single scores then alarm although nothing drifts. So the monitor bets on *blocks* of scores,
-    five times as long as the memory of the stream, and compares a block with the blocks before. The
+    eight times as long as the memory of the stream, and compares a block with those before. The
     rate of false alarms is then near `alpha`: measured, not proved. The memory is learned from the
     reference if its rows are in the order of time (``calibration_split="time"``). Other references
     have no order. Then the monitor tests the stream itself, at 128, 256, 512, ... scores and before
@@ -73,7 +73,7 @@ class DriftMonitor:
         "auto" bets on blocks if scores depend on those just before, and else on single scores. Its
         tests call independent scores dependent with a probability of about 0.002. No alarm comes
         before 64 scores of the stream. None always bets on single scores. A number is the length of
-        the blocks, at least 2. The first 16 blocks are only learned from. They are those of a
+        the blocks, at least 2. The first 10 blocks are only learned from. They are those of a
         reference in the order of time, or else of the stream.
     history_size : int, default=0
         How many of the last values of `log_martingale` to keep in `history`.
