@@ -90,6 +90,12 @@ def test_blocks_are_eight_times_the_memory(phi, memory, rng):
     assert_allclose(np.mean(lengths), 8 * memory, rtol=0.2)
 
 
+def test_a_slow_cycle_under_noise_makes_longer_blocks(rng):
+    noise = autoregressive(0.5, 10_000, rng)
+    cycle = 0.7 * np.sin(np.arange(10_000) * 2 * np.pi / 1440)
+    assert block_length(noise + cycle, ONE_RUN) > 4 * block_length(noise, ONE_RUN)
+
+
 def test_monotone_transformations_change_nothing(rng):
     scores = autoregressive(0.8, 1000, rng)
     assert_array_equal(autocorrelations(scores, ONE_RUN), autocorrelations(np.exp(scores), ONE_RUN))
