@@ -3,6 +3,7 @@
     RANKAD_DATA=... python benchmarks/guarantees.py [--seeds 5]
     python benchmarks/guarantees.py --pictures          # only the pictures, in half a minute
     python benchmarks/guarantees.py --only pooled       # only one of the tables of SIMULATED
+    python benchmarks/guarantees.py --drift             # only the tables and the picture of drift
 
 Writes the tables into the page, and the pictures beside it. Each picture has the numbers of its
 table. puncc is compared where it is installed. It requires an old NumPy but runs with a new one:
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from alarming import METHODS, RANKAD, installed
+from drift_streams import memory_table
 from one_class import load_split
 from pages import with_table
 from running import FOLDER, kept_runs
@@ -414,6 +416,12 @@ def _new_figure() -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
+def write_tables(makers: dict[str, Callable[[], str]]) -> None:
+    """Write each table into the page, as soon as it is made."""
+    for name, make in makers.items():
+        PAGE.write_text(with_table(PAGE.read_text(), name, make()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
@@ -422,14 +430,25 @@ def main() -> None:
         "--pictures", action="store_true", help="only draw the pictures, leave the page alone"
     )
     parser.add_argument("--only", choices=sorted(SIMULATED), help="only make this table")
+    parser.add_argument(
+        "--drift", action="store_true", help="only the tables and the picture of drift"
+    )
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.only:
-        PAGE.write_text(with_table(PAGE.read_text(), asked.only, SIMULATED[asked.only]()))
+        write_tables({asked.only: SIMULATED[asked.only]})
         return
-    powers, delays = discovery_power(), drift_delays()
-    draw_power(powers, IMAGES / "discovery_power.png")
+    delays = drift_delays()
     draw_delays(delays, IMAGES / "drift_delay.png")
+    drift_makers: dict[str, Callable[[], str]] = {
+        "drift": lambda: drift_table(delays),
+        "drift-memory": lambda: memory_table(asked.jobs),
+    }
+    if asked.drift:
+        write_tables(drift_makers)
+        return
+    powers = discovery_power()
+    draw_power(powers, IMAGES / "discovery_power.png")
     if asked.pictures:
         return
 
@@ -442,12 +461,11 @@ def main() -> None:
         "discoveries": lambda: discovery_table(powers),
         **SIMULATED,
         "levels": level_table,
-        "drift": lambda: drift_table(delays),
+        **drift_makers,
         "contamination": lambda: contamination(results(CONTAMINATION)),
         "side-by-side": lambda: side_by_side(results(SIDE_BY_SIDE)),
     }
-    for name, make in makers.items():  # each table is written as soon as it is made
-        PAGE.write_text(with_table(PAGE.read_text(), name, make()))
+    write_tables(makers)
 
 
 if __name__ == "__main__":

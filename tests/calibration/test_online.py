@@ -148,8 +148,8 @@ def test_bad_parameters_are_refused():
         OnlineDiscoveries(fdr=0.0)
     with pytest.raises(ValueError, match=r"one of \['addis', 'lord', 'saffron'\]; got 'bh'"):
         OnlineDiscoveries(method="bh")
-    with pytest.raises(ValueError, match="cannot read a state of version None"):
-        OnlineDiscoveries.from_state({})
+    with pytest.raises(ValueError, match="max_keys must be at least 8192; got 8000"):
+        OnlinePValues(seed=0, max_keys=8000)
 
 
 def counted_p_values(reference, scores, seed):
@@ -184,6 +184,49 @@ def test_a_long_stream_matches_the_count_on_a_sample(rng):
         so_far, score = scores[: at + 1], scores[at]
         expected = (so_far < score).sum() + uniforms[at] * (so_far == score).sum()
         assert_allclose(p_values[at], expected / (at + 1), rtol=1e-15)
+
+
+def rounded(scores, max_keys):
+    """Scores as integers, with as many bits as leave at most ``max_keys`` different ones."""
+    bits = (scores + 0.0).view(np.int64)
+    keys = np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+    n_dropped = 0
+    while len(np.unique(keys >> n_dropped)) > max_keys:
+        n_dropped += 1
+    return keys >> n_dropped
+
+
+@pytest.mark.parametrize("n_reference", [0, 9000])
+def test_too_many_scores_are_rounded_alike(n_reference, rng):
+    # All scores up to the new one decide how many bits are kept, in no order. So ranks stay exact.
+    n, max_keys = 22_000, 2**13
+    scores = np.concatenate([[-inf, inf, 0.0, -0.0], rng.normal(size=n - 4) * 1000.0])
+    online = OnlinePValues(scores[:n_reference], seed=3, max_keys=max_keys)
+    p_values = online.p_values(scores[n_reference:])
+    uniforms = 1.0 - np.random.default_rng(3).random(n - n_reference)
+    at_first_loss = max_keys - 3
+    samples = np.concatenate([np.arange(8000, 8400), rng.choice(np.arange(8400, n), 100)])
+    for at in samples[samples >= n_reference]:
+        keys = rounded(scores[: at + 1], max_keys)
+        expected = (keys < keys[-1]).sum() + uniforms[at - n_reference] * (keys == keys[-1]).sum()
+        assert_allclose(p_values[at - n_reference], expected / (at + 1), rtol=1e-14)
+    assert len(online.state()["scores"]) <= max_keys < n
+    assert n_reference < at_first_loss or online.state()["n_dropped"] > 0
+    assert_allclose(online.scores, np.sort(scores), rtol=1e-2)
+
+
+def test_rounded_p_values_are_the_same_one_by_one_in_batches_and_resumed(rng):
+    scores = rng.normal(size=12_000)
+    whole, parts = (OnlinePValues(seed=1, max_keys=2**13) for _ in range(2))
+    expected = whole.p_values(scores)
+    found = [parts.p_values(scores[:7000])]
+    found += [np.array([parts.next_p_value(score)]) for score in scores[7000:9500].tolist()]
+    parts = OnlinePValues.from_state(json.loads(json.dumps(parts.state(), allow_nan=False)))
+    found.append(parts.p_values(scores[9500:]))
+    assert_array_equal(np.concatenate(found), expected)
+    assert parts.state() == whole.state()
+    assert kstest(expected, "uniform").pvalue > 0.01
+    assert abs(np.corrcoef(expected[1:], expected[:-1])[0, 1]) < 4 / np.sqrt(12_000)
 
 
 def test_online_p_values_are_uniform_and_independent_despite_ties(rng):

@@ -199,8 +199,8 @@ def test_a_resumed_budget_takes_rows_again(nominal):
         ({"level": 7.0}, "level of the state must be a number from"),
         ({"level": float("nan")}, "level of the state must be a number from"),
         ({"level": None}, "level of the state must be a number from"),
-        ({"n_seen": -1}, "n_seen of the state must be a whole number"),
-        ({"n_alarms": 2.0}, "n_alarms of the state must be a whole number"),
+        ({"n_seen": -1}, "'n_seen' in a state of AlarmBudget must be an integer"),
+        ({"n_alarms": 2.0}, "'n_alarms' in a state of AlarmBudget must be an integer"),
         ({"n_alarms": 90}, "cannot make 90 alarms in 100 rows"),
         ({"n_seen": 0}, "cannot make 3 alarms in 0 rows"),
         ({"alpha": 2.0}, "alpha must be a number between 0 and 1"),
@@ -214,7 +214,7 @@ def test_a_state_that_does_not_fit_is_refused(change, message):
     AlarmBudget.from_state({**state})
     with pytest.raises(ValueError, match=re.escape(message)):
         AlarmBudget.from_state({**state, **change})
-    with pytest.raises(ValueError, match=r"misses \['level'\]"):
+    with pytest.raises(ValueError, match=r"missing: \['level'\]"):
         AlarmBudget.from_state({k: v for k, v in state.items() if k != "level"})
 
 

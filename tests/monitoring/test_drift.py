@@ -13,10 +13,16 @@ from scipy.stats import gamma
 from sklearn.exceptions import NotFittedError
 
 from rankad import RankAD
-from rankad.calibration import CrossFittedScores, HeldOutScores, OnlineDiscoveries, TrainingScores
+from rankad.calibration import (
+    CrossFittedScores,
+    GroupScores,
+    HeldOutScores,
+    OnlineDiscoveries,
+    TrainingScores,
+)
 from rankad.calibration.betting import BETTINGS, MixtureBetting, SimpleJumper
 from rankad.monitoring import DriftMonitor
-from rankad.monitoring.drift import held_out_scores
+from rankad.monitoring.comparing import stream_reference
 
 STRATEGIES = pytest.mark.parametrize(
     "betting", [MixtureBetting(), SimpleJumper(), SimpleJumper(reserve=True)], ids=repr
@@ -52,7 +58,10 @@ def delay(betting, seed, *, n_before=0, shift=-1.0):
     """Shifted scores until the alarm, after 500 reference scores and ``n_before`` others."""
     rng = np.random.default_rng(seed)
     monitor = DriftMonitor(
-        HeldOutScores.from_scores(rng.normal(size=500)), betting=betting, random_state=seed
+        HeldOutScores.from_scores(rng.normal(size=500)),
+        betting=betting,
+        dependence=None,
+        random_state=seed,
     )
     assert not monitor.update_many(rng.normal(size=n_before))
     monitor.update_many(rng.normal(size=1000) + shift)
@@ -213,6 +222,7 @@ def test_one_by_one_is_the_same_as_many(rng):
     assert [one_by_one.update(score) for score in scores] == [False] * 200
     assert many.update_many(scores) is False
     assert many.update_many([]) is False
+    assert one_by_one.martingale == many.martingale
     assert one_by_one.state() == many.state()
     assert DriftMonitor(random_state=1).state() != DriftMonitor(random_state=0).state()
 
@@ -236,12 +246,16 @@ def test_the_alarm_stays_until_restart():
     assert monitor.n_seen == n_seen
 
 
+def saved_p_values(monitor):
+    return monitor.state()["comparison"]["p_values"]
+
+
 def test_restart_keeps_the_scores_unless_a_new_reference_is_given(rng):
     monitor = DriftMonitor(HeldOutScores.from_scores(rng.normal(size=20)), random_state=0)
     monitor.update_many(rng.normal(size=100))
-    assert len(monitor.restart().state()["p_values"]["scores"]) == 120
+    assert sum(saved_p_values(monitor.restart())["counts"]) == 120
     recalibrated = SimpleNamespace(reference_=HeldOutScores.from_scores(np.array([2.0, 1.0])))
-    p_values = monitor.restart(recalibrated).state()["p_values"]
+    p_values = saved_p_values(monitor.restart(recalibrated))
     assert p_values["scores"] == [1.0, 2.0]
     assert p_values["n_drawn"] == 100
     for refuses in (DriftMonitor, monitor.restart):
@@ -301,20 +315,19 @@ def test_bad_parameters_are_refused():
         DriftMonitor(betting="power")
     with pytest.raises(ValueError, match="jump must be a number from 0 to 1"):
         SimpleJumper(jump=1.5)
-    state = DriftMonitor().state()
-    state["p_values"]["version"] = 2
-    with pytest.raises(ValueError, match="cannot read a state of version 2"):
-        DriftMonitor.from_state(state)
+    for dependence in ("on", 1, True, 2.5, -3):
+        with pytest.raises(ValueError, match="dependence must be 'auto', None, or the length"):
+            DriftMonitor(dependence=dependence)
 
 
 @pytest.mark.parametrize("state", [{}, {"version": 99}, OnlineDiscoveries().state()])
 def test_what_is_no_state_is_refused(state):
-    with pytest.raises(ValueError, match="not a state of a DriftMonitor"):
+    with pytest.raises(ValueError, match="not a state of kind 'DriftMonitor'"):
         DriftMonitor.from_state(state)
 
 
 def test_a_monitor_tells_how_it_stands(rng):
-    monitor = DriftMonitor(random_state=0)
+    monitor = DriftMonitor(dependence=None, random_state=0)
     monitor.update_many(rng.normal(size=30))
     assert re.match("<DriftMonitor: no alarm, 30 scores, martingale", repr(monitor))
     monitor.update_many(np.arange(-1000.0, -1300.0, -1.0))
@@ -322,11 +335,11 @@ def test_a_monitor_tells_how_it_stands(rng):
     assert "no alarm" not in repr(monitor)
 
 
-def test_the_held_out_scores_of_a_detector():
+def test_the_reference_of_a_detector():
     reference = HeldOutScores.from_scores(np.array([2.0, 1.0]))
-    assert_array_equal(held_out_scores(reference), [1.0, 2.0])
-    assert_array_equal(held_out_scores(SimpleNamespace(reference_=reference)), [1.0, 2.0])
-    assert held_out_scores(None).size == 0
+    assert stream_reference(reference) is reference
+    assert stream_reference(SimpleNamespace(reference_=reference)) is reference
+    assert stream_reference(None) is None
 
 
 @pytest.mark.parametrize("kind", [TrainingScores, CrossFittedScores])
@@ -334,14 +347,20 @@ def test_scores_that_were_not_held_out_are_refused(kind):
     reference = kind.from_scores(np.arange(9.0))
     for detector in (reference, SimpleNamespace(reference_=reference)):
         with pytest.raises(ValueError, match=r"held-out scores; .*calibration='split'"):
-            held_out_scores(detector)
+            stream_reference(detector)
+
+
+def test_scores_of_groups_are_refused():
+    reference = GroupScores.from_groups(np.arange(4.0), np.array([0, 0, 1, 1]))
+    with pytest.raises(ValueError, match="only be compared with held-out scores"):
+        stream_reference(reference)
 
 
 def test_what_is_no_fitted_detector_is_refused():
     with pytest.raises(NotFittedError):
-        held_out_scores(RankAD())
+        stream_reference(RankAD())
     with pytest.raises(TypeError, match="must be a calibrated detector or None"):
-        held_out_scores(np.arange(9.0))
+        stream_reference(np.arange(9.0))
 
 
 def test_a_rounded_reference_is_refused():
@@ -349,4 +368,4 @@ def test_a_rounded_reference_is_refused():
         size = 7
 
     with pytest.raises(ValueError, match="keeps only 3 of its scores"):
-        held_out_scores(Thinned.from_scores(np.arange(3.0)))
+        stream_reference(Thinned.from_scores(np.arange(3.0)))

@@ -208,7 +208,7 @@ def test_a_bad_parameter_is_refused(options):
     [
         ({"kind": "AlarmBudget"}, "not a state of Episodes"),
         ({"gap": 0}, "gap must be a finite number above 0"),
-        ({"n_seen": 1.5}, "n_seen of the state must be a whole number"),
+        ({"n_seen": 1.5}, "'n_seen' in a state of Episodes must be an integer"),
         ({"has_times": "yes"}, "has_times must be true, false or null"),
         ({"latest": "x"}, "latest must be numbers"),
         ({"n_episodes": 0}, "A state with 0 episodes cannot watch 1 entities"),

@@ -1,7 +1,7 @@
 """Betting against the claim that p-values are uniform: conformal test martingales."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from math import ceil, lgamma, log
 from typing import Final, Protocol, TypeAlias
 
@@ -124,6 +124,17 @@ def betting_strategy(betting: str | Betting) -> Betting:
     if isinstance(betting, str) and betting not in BETTINGS:
         raise ValueError(f"betting must be one of {list(BETTINGS)} or a Betting; got {betting!r}.")
     return BETTINGS[betting] if isinstance(betting, str) else betting
+
+
+def betting_label(betting: Betting) -> str:
+    """What a saved state says of a strategy: its name, or else its type and parameters.
+
+    >>> betting_label(SimpleJumper(reserve=True)), betting_label(SimpleJumper(jump=0.1))
+    ('jumper', 'SimpleJumper(jump=0.1, reserve=False)')
+    """
+    named = [name for name, known in BETTINGS.items() if known == betting]
+    described = repr(betting) if is_dataclass(betting) else type(betting).__qualname__
+    return named[0] if named else described
 
 
 def _log_mixture_series(s: float, a: float) -> float:

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankad._typing import BoolArray, FloatArray
-from rankad.calibration.online_p_values import (
-    STATE_VERSION,
-    checked_stream,
-    require_known_version,
-)
+from rankad.calibration.online_p_values import checked_stream
+from rankad.calibration.states import STATE_VERSION, SavedState
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,9 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "saffron": _Rule(0.5, _fast_spending, candidate=0.5, discard=1.0, scale=0.5, cap=0.5),
     "addis": _Rule(0.5, _fast_spending, candidate=0.25, discard=0.5, scale=0.25, cap=0.25),
 }
+
+
+_ENTRIES: Final = ("fdr", "method", "n_tested", "clock", "discovery_clocks")
 
 
 class OnlineDiscoveries:
@@ -166,12 +166,13 @@ class OnlineDiscoveries:
         is_discovery : ndarray of bool, shape (n,)
         """
         return np.array(
-            [self._test(value) for value in checked_stream(p, 0.0, 1.0)], dtype=np.bool_
+            [self._test(value) for value in checked_stream(p, 0.0, 1.0).tolist()], dtype=np.bool_
         )
 
     def state(self) -> dict[str, Any]:
         """State for `from_state`, ready for JSON. The stream continues as if not interrupted."""
         return {
+            "kind": "OnlineDiscoveries",
             "version": STATE_VERSION,
             "fdr": self.fdr,
             "method": self.method,
@@ -187,16 +188,21 @@ class OnlineDiscoveries:
         Parameters
         ----------
         state : dict
-            A result of `state`.
+            A result of `state`. What does not fit is refused.
 
         Returns
         -------
         discoveries : OnlineDiscoveries
         """
-        require_known_version(state)
-        discoveries = cls(state["fdr"], state["method"])
-        discoveries.n_tested, discoveries._clock = state["n_tested"], state["clock"]
-        discoveries._discovery_clocks.extend(state["discovery_clocks"])
+        saved = SavedState.of(state, "OnlineDiscoveries", _ENTRIES)
+        discoveries = cls(saved.number("fdr"), saved.text("method"))
+        discoveries.n_tested = saved.count("n_tested")
+        discoveries._clock = saved.count("clock", most=discoveries.n_tested)
+        clocks = saved.counts("discovery_clocks")
+        is_ascending = clocks == sorted(clocks) and max(clocks, default=0) <= discoveries._clock
+        if not is_ascending or len(clocks) > discoveries.n_tested:
+            raise saved.refuse("discovery_clocks", "ascending, at most the clock, one for each")
+        discoveries._discovery_clocks.extend(clocks)
         discoveries._set_next_alpha()
         return discoveries
 

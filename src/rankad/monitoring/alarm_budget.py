@@ -10,11 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from rankad._typing import BoolArray, FloatArray
 from rankad.calibration.bounds import require_probability
 from rankad.calibration.online_p_values import checked_stream
-from rankad.monitoring.saved_states import require_counts, require_state
+from rankad.calibration.states import STATE_VERSION, SavedState
 from rankad.monitoring.stream_inputs import is_number
-
-#: Version of saved states. A later rankad may write a state with more in it.
-_STATE_VERSION: Final = 1
 
 _STATE_NAMES: Final = ("alpha", "burst", "decay", "max_level", "level", "n_seen", "n_alarms")
 
@@ -144,7 +141,7 @@ class AlarmBudget:
         -------
         is_alarm : ndarray of bool, shape (n,)
         """
-        return self._decide(checked_stream(self._p_values(p), 0.0, 1.0))
+        return self._decide(checked_stream(self._p_values(p), 0.0, 1.0).tolist())
 
     def rate_limits(self, n_rows: int) -> tuple[float, float]:
         """Limits on the share of alarms among the first rows, for every possible stream.
@@ -183,7 +180,7 @@ class AlarmBudget:
     def state(self) -> dict[str, Any]:
         """State for `from_state`, ready for JSON. The stream continues as if not interrupted."""
         numbers = {name: getattr(self, name) for name in _STATE_NAMES}
-        return {"kind": "AlarmBudget", "version": _STATE_VERSION, **numbers}
+        return {"kind": "AlarmBudget", "version": STATE_VERSION, **numbers}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], *, detector: Any = None) -> Self:
@@ -200,10 +197,10 @@ class AlarmBudget:
         -------
         budget : AlarmBudget
         """
-        require_state(state, "AlarmBudget", _STATE_VERSION, _STATE_NAMES)
+        saved = SavedState.of(state, "AlarmBudget", _STATE_NAMES)
         options = {name: state[name] for name in ("alpha", "burst", "decay", "max_level")}
         budget = cls(detector, **options)
-        budget._continue_from(state)
+        budget._continue_from(saved)
         return budget
 
     @property
@@ -250,9 +247,12 @@ class AlarmBudget:
         self.n_alarms += int(is_alarm.sum())
         return is_alarm
 
-    def _continue_from(self, state: Mapping[str, Any]) -> None:
-        require_counts(state, ("n_seen", "n_alarms"))
-        level, n_seen, n_alarms = state["level"], state["n_seen"], state["n_alarms"]
+    def _continue_from(self, saved: SavedState) -> None:
+        level, n_seen, n_alarms = (
+            saved.entries["level"],
+            saved.count("n_seen"),
+            saved.count("n_alarms"),
+        )
         low, high = self._level_limits
         if not (is_number(level) and low - _ROUNDING <= level <= high + _ROUNDING):
             raise ValueError(

@@ -1,33 +1,58 @@
-"""Drift of a stream: conformal test martingales, which take one score at a time."""
+"""Drift of a stream: conformal test martingales, which take scores or rows."""
 
 from collections import deque
 from collections.abc import Mapping
-from math import exp, inf, log
+from math import exp, inf, isnan, log
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray
-from rankad.calibration import ReferenceScores
-from rankad.calibration.betting import BETTINGS, Betting, betting_strategy
-from rankad.calibration.online_p_values import OnlinePValues, checked_stream
+from rankad._warnings import warn_user
+from rankad.calibration.betting import Betting, betting_label, betting_strategy
+from rankad.calibration.online_p_values import checked_stream
+from rankad.calibration.states import STATE_VERSION, SavedState
+from rankad.exceptions import CalibrationWarning
+from rankad.monitoring.comparing import (
+    Comparison,
+    Dependence,
+    checked_dependence,
+    saved_bets,
+    saved_betting,
+)
+from rankad.monitoring.watching import DependenceWatch, Verdict
 
-#: Version of saved states. A later rankad may write a state with more in it.
-_STATE_VERSION: Final = 1
+#: Scores to rank at once: few, so that memory does not grow with a batch.
+_PIECE: Final = 4096
+
+_ENTRIES: Final = (
+    *("alpha", "n_seen", "alarmed_at", "betting", "bets", "history_size", "history"),
+    *("dependence", "comparison"),
+)
 
 
 class DriftMonitor:
-    """Watches a stream of scores, and alarms when they differ from the scores before.
+    """Watches a stream of scores or rows, and alarms when they differ from those before.
 
     Each score becomes a p-value by its rank among the reference scores *and all scores since*. A
     martingale bets against these p-values. The alarm is raised when the martingale reaches
-    ``1 / alpha``. If nothing drifts, the probability of an alarm is at most `alpha`, for a stream
-    of any length (Ville's inequality). No alarm is no proof: each score joins the scores that later
-    ones are compared with, so a small shift that stays unnoticed for long looks normal later.
+    ``1 / alpha``. If the scores are exchangeable, for example independent draws of one law, that
+    happens with a probability of at most `alpha`, for a stream of any length (Ville's inequality).
+
+    **Streams with memory.** In most streams in time a score is like the scores just before. Bets on
+    single scores then alarm although nothing drifts. So the monitor bets on *blocks* of scores,
+    eight times as long as the memory of the stream, and compares a block with those before. The
+    rate of false alarms is then near `alpha`: measured, not proved. The memory is learned from the
+    reference if its rows are in the order of time (``calibration_split="time"``). Other references
+    have no order. Then the monitor tests the stream itself, at 128, 256, 512, ... scores and before
+    an alarm. If it finds dependence, it warns, starts anew, and learns the memory from the stream.
+
+    **What it cannot see.** Each score joins the scores that later ones are compared with. So a
+    small or slow shift that stays unnoticed for long looks normal later. A shift that does not move
+    the score is never seen. A cycle or a memory longer than what the monitor has learned from looks
+    like a drift.
 
     The p-values of a detector compare with a *fixed* reference and are not suitable here. Given n
     reference scores they are not quite uniform. A martingale that bets on that can gain about
@@ -36,14 +61,20 @@ class DriftMonitor:
     Parameters
     ----------
     detector : fitted detector or ReferenceScores, optional
-        Its held-out reference scores (``calibration="split"``) come before the stream. Other
-        reference scores are refused, because new scores have another distribution. By default the
-        stream is compared with itself alone.
+        Its held-out reference scores come before the stream. Other reference scores are refused,
+        because new scores have another distribution. By default the stream is compared with itself
+        alone. A detector also scores the rows of `update_rows`.
     betting : {"jumper", "mixture"} or Betting, default="jumper"
         "jumper" is `SimpleJumper` with a reserve. It notices scores that fall or rise. "mixture" is
         `MixtureBetting`. It is faster if scores fall at once, and slow to find a later change.
     alpha : float, default=0.01
         Largest probability of an alarm on a stream without drift.
+    dependence : "auto", int or None, default="auto"
+        "auto" bets on blocks if scores depend on those just before, and else on single scores. Its
+        tests call independent scores dependent with a probability of about 0.002. No alarm comes
+        before 64 scores of the stream. None always bets on single scores. A number is the length of
+        the blocks, at least 2. The first 10 blocks are only learned from. They are those of a
+        reference in the order of time, or else of the stream.
     history_size : int, default=0
         How many of the last values of `log_martingale` to keep in `history`.
     random_state : int, RandomState or None
@@ -73,6 +104,7 @@ class DriftMonitor:
         *,
         betting: str | Betting = "jumper",
         alpha: float = 0.01,
+        dependence: Dependence = "auto",
         history_size: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -80,17 +112,25 @@ class DriftMonitor:
             raise ValueError(f"alpha must be a number between 0 and 1, exclusive; got {alpha}.")
         self.alpha, self.n_seen = float(alpha), 0
         self.alarmed_at: int | None = None
+        self.dependence = checked_dependence(dependence)
         self._betting = betting_strategy(betting)
         self._bets = self._betting.start()
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
-        self._p_values = OnlinePValues(
-            held_out_scores(detector), seed=seed, rounding=_rounding_of(detector)
-        )
+        self._detector = detector
+        self._comparison = Comparison.begin(detector, self.dependence, seed)
 
     def __repr__(self) -> str:
         alarm = f"alarm at {self.alarmed_at}" if self.is_alarm else "no alarm"
-        return f"<DriftMonitor: {alarm}, {self.n_seen} scores, martingale {self.martingale:.3g}>"
+        length = self.block_length
+        blocks = ", learning" if length is None else f", blocks of {length}" if length > 1 else ""
+        martingale = f"martingale {self.martingale:.3g}"
+        return f"<DriftMonitor: {alarm}, {self.n_seen} scores, {martingale}{blocks}>"
+
+    @property
+    def block_length(self) -> int | None:
+        """Scores of a bet: 1, or the length of the blocks, or None while it is learned."""
+        return self._comparison.block_length
 
     @property
     def log_martingale(self) -> float:
@@ -138,9 +178,32 @@ class DriftMonitor:
         -------
         is_alarm : bool
         """
-        for score in checked_stream(scores, -inf, inf):
-            self._bet(self._p_values.next_p_value(score))
+        left = checked_stream(scores, -inf, inf)
+        while len(left):
+            left = left[self._take(left[:_PIECE]) :]
         return self.is_alarm
+
+    def update_rows(self, X: ArrayLike) -> bool:
+        """Take rows in the order of the stream, and return whether there is an alarm.
+
+        The detector that the monitor was made with scores them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features)
+            The next rows. If one is invalid, none is taken.
+
+        Returns
+        -------
+        is_alarm : bool
+        """
+        if not hasattr(self._detector, "score_samples"):
+            raise ValueError(
+                "This monitor has no detector, so it cannot score rows. Make it with "
+                "DriftMonitor(detector) or from_state(state, detector=detector), or give scores "
+                "to update_many."
+            )
+        return self.update_many(self._detector.score_samples(X))
 
     def update_p(self, p: float) -> bool:
         """Take one p-value that you have computed, and return whether there is an alarm.
@@ -159,7 +222,9 @@ class DriftMonitor:
         """
         if not 0.0 < p <= 1.0:
             raise ValueError(f"p must be above 0 and at most 1; got {p!r}.")
-        return self._bet(float(p))
+        if self._is_enough_after(float(p)) and not self.is_alarm:
+            self.alarmed_at = self.n_seen
+        return self.is_alarm
 
     def restart(self, detector: Any = None) -> Self:
         """Set the martingale back to 1, and clear the alarm.
@@ -178,32 +243,40 @@ class DriftMonitor:
         -------
         self : DriftMonitor
         """
-        if detector is not None:
-            scores = held_out_scores(detector)
-            self._p_values = self._p_values.restarted(scores, _rounding_of(detector))
+        if detector is None:
+            self._comparison.watch_anew()
+        else:
+            seed = self._comparison.seed
+            self._comparison = Comparison.begin(detector, self.dependence, seed, self.n_seen)
+            self._detector = detector
         self._bets, self.alarmed_at = self._betting.start(), None
         self._history.clear()
         return self
 
     def state(self) -> dict[str, Any]:
-        """State for `from_state`, ready for JSON. The monitor continues as if not interrupted."""
-        names = [name for name, betting in BETTINGS.items() if betting == self._betting]
+        """State for `from_state`, ready for JSON. The monitor continues as if not interrupted.
+
+        The detector is not saved.
+        """
         return {
             "kind": "DriftMonitor",
-            "version": _STATE_VERSION,
+            "version": STATE_VERSION,
             "alpha": self.alpha,
             "n_seen": self.n_seen,
             "alarmed_at": self.alarmed_at,
-            "betting": names[0] if names else None,
+            "betting": betting_label(self._betting),
             "bets": list(self._bets),
             "history_size": self._history.maxlen,
             "history": list(self._history),
-            "p_values": self._p_values.state(),
+            "dependence": self.dependence,
+            "comparison": self._comparison.state(),
         }
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any], *, betting: Betting | None = None) -> Self:
-        """Monitor that continues from a saved `state`, bit for bit.
+    def from_state(
+        cls, state: Mapping[str, Any], *, betting: Betting | None = None, detector: Any = None
+    ) -> Self:
+        """Monitor that continues from a saved `state`, bit for bit. What does not fit is refused.
 
         Parameters
         ----------
@@ -212,64 +285,72 @@ class DriftMonitor:
         betting : Betting, optional
             The strategy of the saved monitor, if it is not "jumper" or "mixture": a strategy
             without a name is not saved.
+        detector : fitted detector, optional
+            The detector of the saved monitor, for `update_rows`.
 
         Returns
         -------
         monitor : DriftMonitor
         """
-        found = state.get("kind"), state.get("version")
-        if found != ("DriftMonitor", _STATE_VERSION):
-            raise ValueError(
-                f"This is not a state of a DriftMonitor, version {_STATE_VERSION}; got {found}."
-            )
-        if betting is None and state["betting"] is None:
-            raise ValueError("The saved betting strategy has no name. Give it again as betting.")
+        saved = SavedState.of(state, "DriftMonitor", _ENTRIES)
         monitor = cls(
-            betting=betting or state["betting"],
-            alpha=state["alpha"],
-            history_size=state["history_size"],
+            betting=saved_betting(saved, betting),
+            alpha=saved.number("alpha"),
+            dependence=state["dependence"],
+            history_size=saved.count("history_size"),
             random_state=0,
         )
-        monitor.n_seen, monitor.alarmed_at = state["n_seen"], state["alarmed_at"]
-        monitor._bets = tuple(state["bets"])
-        monitor._history.extend(state["history"])
-        monitor._p_values = OnlinePValues.from_state(state["p_values"])
+        monitor.n_seen = saved.count("n_seen")
+        monitor.alarmed_at = saved.count_or_none("alarmed_at", least=1, most=monitor.n_seen)
+        monitor._bets = saved_bets(saved, monitor._betting)
+        history = saved.numbers("history")
+        if len(history) > min(monitor.n_seen, saved.count("history_size")):
+            raise saved.refuse("history", "no longer than history_size and n_seen")
+        monitor._history.extend(history)
+        monitor._comparison = Comparison.from_state(state["comparison"])
+        if detector is not None:
+            monitor._comparison.require_reference_of(detector)
+            monitor._detector = detector
         return monitor
 
-    def _bet(self, p: float) -> bool:
-        self._bets = self._betting.bet(self._bets, p)
+    def _take(self, scores: FloatArray) -> int:
+        """Take the first of these scores, at least one. Returns how many."""
+        watch = self._comparison.watch
+        if watch is not None:
+            scores = scores[: watch.n_to_check]
+        p_values = self._comparison.p_values.p_values(scores)
+        for n_taken, p in enumerate(p_values.tolist(), start=1):
+            if not self._is_enough_after(p) or self.is_alarm:
+                continue
+            verdict = Verdict.ALARM if watch is None else watch.verdict(scores[:n_taken])
+            if verdict is Verdict.ALARM:
+                self.alarmed_at = self.n_seen
+            elif watch is not None and verdict is Verdict.DEPENDENT:
+                watch.take(scores[:n_taken])
+                self._bet_on_blocks(watch)
+                return n_taken
+        if watch is not None and watch.take(scores) and not self.is_alarm:
+            self._bet_on_blocks(watch)
+        return len(scores)
+
+    def _is_enough_after(self, p: float) -> bool:
+        """Count a score, and bet on its p-value if it is a number. Whether evidence is enough."""
+        if not isnan(p):
+            self._bets = self._betting.bet(self._bets, p)
         self.n_seen += 1
         log_martingale = self.log_martingale
         self._history.append(log_martingale)
-        if not self.is_alarm and log_martingale >= -log(self.alpha):
-            self.alarmed_at = self.n_seen
-        return self.is_alarm
+        return log_martingale >= -log(self.alpha)
 
-
-def held_out_scores(detector: Any) -> FloatArray:
-    """Reference scores of a detector. They must be exchangeable with new scores. None has none."""
-    if detector is None:
-        return np.empty(0)
-    if hasattr(detector, "fit"):
-        check_is_fitted(detector, "reference_")
-    reference = getattr(detector, "reference_", detector)
-    if not isinstance(reference, ReferenceScores):
-        raise TypeError(f"detector must be a calibrated detector or None; got {detector!r}.")
-    if reference.guarantee != "exact":
-        raise ValueError(
-            f"A stream can only be compared with held-out scores; got {reference!r}. Fit with "
-            "calibration='split', or call calibrate() with new nominal rows."
+    def _bet_on_blocks(self, watch: DependenceWatch) -> None:
+        """Start anew with blocks, because the scores depend on each other."""
+        self._comparison.learn_blocks(watch.recent)
+        self._bets = self._betting.start()
+        warn_user(
+            f"After {self.n_seen} scores the monitor sees that each score is like those just "
+            "before. Bets on single scores would alarm without a drift. So it starts anew, learns "
+            "the memory of the stream from the next scores, and bets on blocks. It cannot alarm "
+            'before. Fit the detector with calibration_split="time" to learn from its reference, '
+            "or give the length of the blocks as dependence.",
+            CalibrationWarning,
         )
-    if len(reference.scores) < reference.size:
-        raise ValueError(
-            f"{reference!r} keeps only {len(reference.scores)} of its scores, but a stream "
-            "needs all of them. Compare it with HeldOutScores.from_scores() of fewer scores, or "
-            "with None."
-        )
-    return reference.scores
-
-
-def _rounding_of(detector: Any) -> Rounding:
-    """Rounding of the scores of a detector, so that rounded copies of a row tie."""
-    rounding = getattr(getattr(detector, "reference_", detector), "rounding", EXACT)
-    return rounding if isinstance(rounding, Rounding) else EXACT

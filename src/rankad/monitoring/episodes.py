@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankad.monitoring.saved_states import require_counts, require_state
+from rankad.calibration.states import STATE_VERSION, SavedState
 from rankad.monitoring.stream_inputs import (
     checked_alarms,
     checked_entities,
@@ -20,9 +20,6 @@ from rankad.monitoring.stream_inputs import (
     is_number,
     values_of_rows,
 )
-
-#: Version of saved states. A later rankad may write a state with more in it.
-_STATE_VERSION: Final = 1
 
 _STATE_NAMES: Final = (
     *("gap", "cooldown", "has_times", "latest", "n_seen", "n_episodes", "n_suppressed"),
@@ -207,7 +204,7 @@ class Episodes:
         ]
         return {
             "kind": "Episodes",
-            "version": _STATE_VERSION,
+            "version": STATE_VERSION,
             "gap": self.gap,
             "cooldown": self.cooldown,
             "has_times": self._has_times,
@@ -231,11 +228,10 @@ class Episodes:
         -------
         episodes : Episodes
         """
-        require_state(state, "Episodes", _STATE_VERSION, _STATE_NAMES)
-        require_counts(state, ("n_seen", "n_episodes", "n_suppressed"))
+        read = SavedState.of(state, "Episodes", _STATE_NAMES)
         episodes = cls(gap=state["gap"], cooldown=state["cooldown"])
-        episodes.n_seen, episodes.n_episodes = state["n_seen"], state["n_episodes"]
-        episodes.n_suppressed, episodes._has_times = state["n_suppressed"], state["has_times"]
+        episodes.n_seen, episodes.n_episodes = read.count("n_seen"), read.count("n_episodes")
+        episodes.n_suppressed, episodes._has_times = read.count("n_suppressed"), state["has_times"]
         if episodes._has_times not in (None, False, True):
             raise ValueError(f"has_times must be true, false or null; got {state['has_times']!r}.")
         if episodes._has_times:
