@@ -24,6 +24,7 @@ from rankad.calibration import (
     TimeScores,
     TrainingScores,
 )
+from rankad.calibration.growth import grown
 from rankad.options import RankSVM
 
 
@@ -228,7 +229,12 @@ def test_the_reference_keeps_its_rounding(rng):
         copy.deepcopy(reference),
         pickle.loads(pickle.dumps(reference)),
         reference.extended(np.zeros(3)),
-        TrainingScores.from_scores(np.zeros(3)).with_rounding(rounding).extended(np.ones(3)),
+        grown(
+            TrainingScores.from_scores(np.zeros(3)).with_rounding(rounding),
+            np.ones(3),
+            None,
+            replace=False,
+        ),
     ):
         assert other.rounding == rounding
     assert len(pickle.dumps(reference)) < 1000  # without what is derived from the scores

@@ -194,8 +194,8 @@ def test_a_resumed_budget_takes_rows_again(nominal):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "DriftMonitor"}, "not a state of AlarmBudget"),
-        ({"version": 2}, "not a state of AlarmBudget"),
+        ({"kind": "DriftMonitor"}, "not a state of kind 'AlarmBudget'"),
+        ({"version": 1}, "not a state of kind 'AlarmBudget'"),
         ({"level": 7.0}, "level of the state must be a number from"),
         ({"level": float("nan")}, "level of the state must be a number from"),
         ({"level": None}, "level of the state must be a number from"),

@@ -206,7 +206,7 @@ def test_a_bad_parameter_is_refused(options):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "AlarmBudget"}, "not a state of Episodes"),
+        ({"kind": "AlarmBudget"}, "not a state of kind 'Episodes'"),
         ({"gap": 0}, "gap must be a finite number above 0"),
         ({"n_seen": 1.5}, "'n_seen' in a state of Episodes must be an integer"),
         ({"has_times": "yes"}, "has_times must be true, false or null"),

@@ -51,7 +51,7 @@ def checked_times(times: ArrayLike) -> list[float]:
 def checked_numbers(name: str, values: ArrayLike, largest: float = inf) -> list[float]:
     """Numbers of a stream, as a list, with errors in the name of the parameter."""
     try:
-        return checked_stream(values, -largest, largest).tolist()
+        return [float(value) for value in checked_stream(values, -largest, largest)]
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be numbers of shape (n,). {error}") from error
 
