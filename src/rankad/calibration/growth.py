@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from rankad._typing import FloatArray
 from rankad.calibration.reference import GroupScores, HeldOutScores, ReferenceScores, TimeScores
 
@@ -12,7 +9,7 @@ from rankad.calibration.reference import GroupScores, HeldOutScores, ReferenceSc
 def grown(
     reference: ReferenceScores,
     scores: FloatArray,
-    groups: Sequence[Any] | None,
+    groups: object,
     *,
     replace: bool,
 ) -> ReferenceScores:
@@ -43,9 +40,7 @@ def grown(
     return reference.extended(scores)
 
 
-def _fresh(
-    reference: ReferenceScores, scores: FloatArray, groups: Sequence[Any] | None
-) -> ReferenceScores:
+def _fresh(reference: ReferenceScores, scores: FloatArray, groups: object) -> ReferenceScores:
     if groups is not None:
         return GroupScores.from_groups(scores, groups)
     if isinstance(reference, TimeScores):
