@@ -422,7 +422,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         replace : bool, default=False
             Use these rows as the whole reference. Set it if nominal rows have changed, because
             then the old reference rows no longer have the distribution of future rows. Without
-            strata, the references of all strata are deleted.
+            strata, the references of all strata are deleted. The new reference is one of groups
+            with ``groups``, else of single rows, or of rows in the order of time unless
+            ``calibration_split`` is "random".
 
         Returns
         -------
@@ -436,7 +438,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         new = sample.of(everything)
         self._require_new(new, "calibrate", also_reference=not replace)
         scores = self._checked_scores(sample.rows)
-        reference = grown(self.reference_, scores, sample.groups, replace=replace)
+        reference = grown(
+            self.reference_,
+            scores,
+            sample.groups,
+            replace=replace,
+            in_order_of_time=self.calibration_split != "random",
+        )
         by_stratum = recalibrated(
             self.__dict__.get("strata_"),
             scores,

@@ -12,11 +12,12 @@ def grown(
     groups: object,
     *,
     replace: bool,
+    in_order_of_time: bool = False,
 ) -> ReferenceScores:
     """Reference with the scores of new rows, or of these rows alone.
 
     ``groups`` has the label of the group of each row. Scores of rows, of groups and of runs do not
-    mix.
+    mix. If rows are ``in_order_of_time``, a new reference is one of runs.
 
     >>> import numpy as np
     >>> reference = HeldOutScores.from_scores(np.array([0.1, 0.2]))
@@ -24,7 +25,7 @@ def grown(
     HeldOutScores(3 scores, guarantee: exact)
     """
     if replace or not isinstance(reference, HeldOutScores | GroupScores):
-        return _fresh(reference, scores, groups)
+        return _fresh(scores, groups, in_order_of_time=in_order_of_time)
     if isinstance(reference, GroupScores):
         if groups is None:
             raise ValueError(
@@ -40,9 +41,9 @@ def grown(
     return reference.extended(scores)
 
 
-def _fresh(reference: ReferenceScores, scores: FloatArray, groups: object) -> ReferenceScores:
+def _fresh(scores: FloatArray, groups: object, *, in_order_of_time: bool) -> ReferenceScores:
     if groups is not None:
         return GroupScores.from_groups(scores, groups)
-    if isinstance(reference, TimeScores):
+    if in_order_of_time:
         return TimeScores.from_runs(scores, [0])
     return HeldOutScores.from_scores(scores)
