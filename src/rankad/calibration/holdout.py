@@ -33,7 +33,7 @@ CALIBRATION_SIZE_CONSTRAINT: Final[list[Any]] = [
 #: What a parameter ``calibration_split`` may be.
 CALIBRATION_SPLIT_CONSTRAINT: Final[list[Any]] = [
     StrOptions({"random", "time"}),
-    HasMethods(["split"]),
+    HasMethods(["split", "get_n_splits"]),  # text has a split, too
 ]
 
 #: Number of folds of calibration="cross".
