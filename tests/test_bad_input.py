@@ -392,7 +392,7 @@ def test_a_lazy_frame_must_be_collected():
 
 
 def test_a_mean_neighbor_distance_of_zero_needs_a_sigma():
-    rows = np.repeat(np.arange(5.0), 30)[:, None]
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(5.0), 30))[:, None]
     by_value = RankAD(statistic=lambda X, reference=None: X[:, 0], n_neighbors=5, random_state=0)
     with pytest.raises(ValueError, match="give sigma as a number"):
         by_value.fit(rows)

@@ -43,7 +43,7 @@ def nominal_rows():
     """Two clusters in columns of different units and origins."""
     rng = np.random.default_rng(7)
     rows = np.concatenate([rng.normal(size=(120, 3)), 4 + 0.5 * rng.normal(size=(60, 3))])
-    return rows * [1.0, 5.0, 0.2] + [0.0, 100.0, -3.0]
+    return rng.permutation(rows) * [1.0, 5.0, 0.2] + [0.0, 100.0, -3.0]
 
 
 @cache

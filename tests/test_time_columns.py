@@ -135,6 +135,7 @@ def test_the_output_may_be_a_frame(library, values):
 
 def test_inside_the_hold_out(values):
     X = np.c_[SECONDS, np.sin(2 * np.pi * SECONDS / 86_400) + 0.1 * values]
+    X = np.random.default_rng(0).permutation(X)  # their noise is independent
     scaler = make_pipeline(TimeColumns(parts=["hour"]), StandardScaler())
     detector = clone(RankAD(scaler=scaler, alpha=0.2, random_state=0)).fit(X)
     noon, night = 1_703_764_800.0, 1_703_721_600.0 + 6 * 3600
@@ -143,7 +144,7 @@ def test_inside_the_hold_out(values):
 
 
 def test_before_a_detector(values):
-    frame = FRAMES["pandas"](values)
+    frame = FRAMES["pandas"](values).sample(frac=1.0, random_state=0)
     pipeline = make_pipeline(TimeColumns("time"), RankAD(alpha=0.2, random_state=0)).fit(frame)
     assert set(pipeline.predict(frame)) <= {-1, 1}
     same = RankAD(alpha=0.2, random_state=0).fit(TimeColumns("time").fit_transform(frame))

@@ -157,7 +157,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         rows = training_rows(fitted, X)
         # Training ranks promise nothing, so no test is made for them.
         is_tested = self.calibration != "train"
-        sample = Sample.tested(rows, groups) if is_tested else Sample.plain(rows)
+        sample = Sample.tested(rows, groups) if is_tested else Sample.plain(rows, groups)
         if is_tested:
             is_in_order = sample.groups is None and self.calibration_split != "random"
             sample.warn(in_order_of_time=is_in_order)
@@ -425,7 +425,9 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         replace : bool, default=False
             Use these rows as the whole reference. Set it if nominal rows have changed, because
             then the old reference rows no longer have the distribution of future rows. Without
-            strata, the references of all strata are deleted.
+            strata, the references of all strata are deleted. The new reference is one of groups
+            with ``groups``, else of single rows, or of rows in the order of time unless
+            ``calibration_split`` is "random".
 
         Returns
         -------
@@ -439,7 +441,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         new = sample.of(everything)
         self._require_new(new, "calibrate", also_reference=not replace)
         scores = self._checked_scores(sample.rows)
-        reference = grown(self.reference_, scores, sample.row_labels, replace=replace)
+        reference = grown(
+            self.reference_,
+            scores,
+            sample.groups,
+            replace=replace,
+            in_order_of_time=self.calibration_split != "random",
+        )
         by_stratum = recalibrated(
             self.__dict__.get("strata_"),
             scores,
@@ -451,14 +459,22 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         sample.warn(in_order_of_time=reference.guarantee == "time")
         is_fresh = replace or type(reference) is not type(self.reference_)
         step = CalibrationStep.now("calibrate", new, sample.tests)
-        self.calibration_record_ = self.calibration_record_.after(step, reference, is_new=is_fresh)
-        before = self._reference_rows
-        self._reference_rows = sample.known(everything) if is_fresh else before.extended(new)
-        self.reference_ = reference
-        self.__dict__.pop("strata_", None)
+        calibrated = copy(self)  # this detector does not change before all has succeeded
+        calibrated.calibration_record_ = self.calibration_record_.after(
+            step, reference, is_new=is_fresh
+        )
+        calibrated._reference_rows = (
+            sample.known(everything)
+            if is_fresh
+            else self._reference_rows.extended(new, sample.draws)
+        )
+        calibrated.reference_ = reference
+        calibrated.__dict__.pop("strata_", None)
         if by_stratum is not None:
-            self.strata_ = by_stratum
-        self._warn_if_too_coarse()
+            calibrated.strata_ = by_stratum
+        calibrated._warn_if_too_coarse()
+        self.__dict__.pop("strata_", None)
+        self.__dict__.update(calibrated.__dict__)
         return self
 
     def _require_new(self, hashes: HashArray, method: str, *, also_reference: bool) -> None:
@@ -470,10 +486,11 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 "detector. They look more nominal than new rows. Give rows that fit has not seen."
             )
         share = self._reference_rows.match(hashes) if also_reference else 0.0
+        remedy = ", or replace the reference: replace=True" if method == "calibrate" else ""
         if share > 0.0:
             raise ValueError(
                 f"{method} needs new rows, but about {share:.0%} of these rows are in the "
-                "reference already. Give other rows, or replace the reference: replace=True."
+                f"reference already. Give other rows{remedy}."
             )
 
     def select(

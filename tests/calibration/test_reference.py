@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
 from rankad import RankAD
-from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores
+from rankad.calibration import CrossFittedScores, HeldOutScores, TrainingScores, grown
 from rankad.calibration.reference import thinned
 
 KINDS = pytest.mark.parametrize("kind", [HeldOutScores, TrainingScores, CrossFittedScores])
@@ -81,7 +81,8 @@ def test_more_held_out_scores_extend_the_reference():
 
 @pytest.mark.parametrize("kind", [TrainingScores, CrossFittedScores])
 def test_held_out_scores_replace_those_that_are_not(kind):
-    replaced = kind.from_scores(np.array([3.0, 1.0])).extended(np.array([2.0]))
+    reference = kind.from_scores(np.array([3.0, 1.0]))
+    replaced = grown(reference, np.array([2.0]), None, replace=False)
     assert isinstance(replaced, HeldOutScores)
     assert_array_equal(replaced.scores, [2.0])
 
@@ -132,7 +133,7 @@ def test_of_many_scores_at_once_no_more_are_kept(monkeypatch, rng):
     scores = rng.normal(size=5_000)
     for reference in (
         HeldOutScores.from_scores(scores),
-        TrainingScores.from_scores(scores[:9]).extended(scores),
+        grown(TrainingScores.from_scores(scores[:9]), scores, None, replace=False),
     ):
         assert len(reference.scores) <= 1_000
         assert reference.size == 5_000

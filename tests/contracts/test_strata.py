@@ -91,11 +91,12 @@ def test_a_fit_names_the_strata_that_cannot_alarm(rng):
 def test_rows_are_added_to_their_stratum_and_to_the_common_reference(calibrated, rng):
     detector, rows, strata = calibrated
     common = detector.reference_.size
-    detector.calibrate(rows[:50], strata=strata[:50])
+    more, of_more = rows_and_strata(rng, 50)
+    detector.calibrate(more, strata=of_more)
     assert detector.reference_.size == common + 50
-    assert detector.strata_["DE"].size == (strata == "DE").sum() + (strata[:50] == "DE").sum()
+    assert detector.strata_["DE"].size == (strata == "DE").sum() + (of_more == "DE").sum()
     by_stratum = detector.strata_
-    detector.calibrate(rows)  # without strata: to the common one only
+    detector.calibrate(rng.normal(size=(600, 2)))  # without strata: to the common one only
     assert detector.strata_ is by_stratum
     with pytest.warns(CalibrationWarning, match=r"strata with too few .*'IT'"):
         detector.calibrate(rows[:60], strata=strata[:60], replace=True)
@@ -116,17 +117,18 @@ CALLS = {
 
 def test_small_strata_share_a_reference_if_asked(calibrated, rng):
     detector, rows, strata = calibrated
+    more = rng.normal(size=(9, 2))
     with pytest.warns(CalibrationWarning, match=r"\{'AT': 3\}\. Each needs at least 9"):
-        detector.calibrate(rows[:3], strata=["AT"] * 3)
-    detector.calibrate(rows[3:6], strata=["CH"] * 3, pool_below=80)
+        detector.calibrate(more[:3], strata=["AT"] * 3)
+    detector.calibrate(more[3:6], strata=["CH"] * 3, pool_below=80)
     new, of_new = rows[:40], ["AT", "CH", "IT", "unseen"] * 10
     of_rows = np.concatenate([strata, ["AT"] * 3, ["CH"] * 3])
-    all_scores = detector.score_samples(np.concatenate([rows, rows[:6]]))
+    all_scores = detector.score_samples(np.concatenate([rows, more[:6]]))
     scores = detector.score_samples(new)
     expected = oracles.stratum_p_values(scores, of_new, all_scores, of_rows, pool_below=80)
     assert_array_equal(detector.p_values(new, strata=of_new), expected)
     assert (detector.predict(-99 * np.ones((1, 2)), strata=["unseen"]) == -1).all()
-    detector.calibrate(rows[6:9], strata=["CH"] * 3)
+    detector.calibrate(more[6:], strata=["CH"] * 3)
     assert detector.strata_.pool_below == 80
     for name in ("select", "predict confidence", "p_values confidence"):
         with pytest.raises(ValueError, match=r"fewer than 80 rows share one: 'AT'"):
@@ -167,7 +169,8 @@ def test_an_alpha_that_strata_cannot_resolve_is_told(calibrated):
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_bad_calls_are_told(call, calibrated, rng):
-    detector, rows, strata = calibrated
+    detector, *_ = calibrated
+    rows, strata = rows_and_strata(rng, 600)
     with pytest.raises(ValueError, match=r"each of the 9 rows of X; got 8 values"):
         call(detector, rows[:9], strata[:8])
     with pytest.raises(ValueError, match=r"got None or NaN at positions 1\."):
@@ -181,8 +184,9 @@ def test_bad_calls_are_told(call, calibrated, rng):
         call(detector, rows, strata)
 
 
-def test_a_refused_calibration_changes_nothing(calibrated):
-    detector, rows, strata = calibrated
+def test_a_refused_calibration_changes_nothing(calibrated, rng):
+    detector, *_ = calibrated
+    rows, strata = rows_and_strata(rng, 600)
     before = detector.reference_, detector.strata_
     bad = [
         {"strata": strata[:-1]},
@@ -210,7 +214,8 @@ def test_frames_give_rows_and_strata(library, calibrated):
     of_arrays = KLPE(alpha=0.1, random_state=0).fit(rows, strata=strata)
     expected = of_arrays.p_values(rows, strata=strata)
     assert_array_equal(of_frames.p_values(columns, strata=frame["country"]), expected)
-    crossed = of_frames.calibrate(columns, strata=frame[["country", "hour"]], replace=True)
+    more = columns + 0.001 if library is pd else columns.select(library.all() + 0.001)
+    crossed = of_frames.calibrate(more, strata=frame[["country", "hour"]], replace=True)
     assert set(crossed.strata_) == {(key, 3) for key in KEYS}
 
 
@@ -235,8 +240,9 @@ def test_training_scores_are_replaced_by_strata_of_new_rows(rng):
     assert detector.reference_.size == 300
 
 
-def test_strata_promise_no_more_than_the_common_reference(calibrated):
-    detector, rows, strata = calibrated
+def test_strata_promise_no_more_than_the_common_reference(calibrated, rng):
+    detector, *_ = calibrated
+    rows, strata = rows_and_strata(rng, 600)
     detector.reference_ = TimeScores.from_runs(detector.score_samples(rows), np.array([0]))
     before = detector.reference_, detector.strata_
     with pytest.raises(ValueError, match=r"strata need a reference of single rows, drawn indep"):

@@ -72,7 +72,7 @@ def test_what_cannot_be_said_is_refused(plane):
     with pytest.raises(UnresolvableAlphaError, match=r"alpha=0\.001 is too small for 125 .* 999"):
         FalseAlarmDisplay.from_estimator(plane.detector, plane.fresh, alphas=[0.001])
     trained = RankAD(calibration="train", random_state=0).fit(plane.fresh)
-    with pytest.raises(ValueError, match="FalseAlarmDisplay needs held-out reference scores"):
+    with pytest.raises(ValueError, match="FalseAlarmDisplay needs independent held-out rows"):
         FalseAlarmDisplay.from_estimator(trained, plane.fresh)
     with pytest.raises(NotFittedError):
         FalseAlarmDisplay.from_estimator(RankAD(), plane.fresh)

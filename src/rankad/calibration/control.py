@@ -234,7 +234,8 @@ _REMEDIES: Final = {
     "none": _HOLD_OUT,
     "empirical": _HOLD_OUT,
     "groups": "Call calibrate(X, replace=True) with one new nominal row of each of many groups.",
-    "time": "Call calibrate(X, replace=True) with new nominal rows that are far apart in time.",
+    "time": "Take new nominal rows that are far apart in time, and call "
+    "set_params(calibration_split='random').calibrate(X, replace=True).",
 }
 
 

@@ -18,19 +18,19 @@ from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, chi2
+from scipy.stats import binom, chi2
 
 from rankad._typing import FloatArray, IntArray
 
 HashArray = NDArray[np.uint64]
 
-#: Probability that `has_copies` calls independent draws copies.
+#: Probability that `copied_times` calls independent draws copies.
 COPIES_LEVEL: Final = 0.001
 
-#: Probability that `KnownRows.match` reports new rows.
-_MATCH_LEVEL: Final = 1e-6
+#: Probability that `KnownRows.match` reports independent draws.
+_MATCH_LEVEL: Final = 1e-4
 
-#: Number of hashes that `KnownRows` keeps: 80 kilobytes.
+#: Number of hashes that `KnownRows` keeps: 160 kilobytes with their counts.
 _MAX_KNOWN = 10_000
 
 #: Number of rows that are hashed together.
@@ -46,7 +46,7 @@ def row_hashes(rows: FloatArray) -> HashArray:
     >>> bool(hashes[0] == hashes[2]), bool(hashes[0] == hashes[1])
     (True, False)
     """
-    hashes = np.zeros(len(rows), dtype=np.uint64)
+    hashes = np.full(len(rows), _MULTIPLIER)  # not 0, which a row of zeros would keep
     for start in range(0, len(rows), _CHUNK):  # a chunk stays in the cache
         chunk = hashes[start : start + _CHUNK]
         for column in rows[start : start + _CHUNK].T:
@@ -58,17 +58,21 @@ def row_hashes(rows: FloatArray) -> HashArray:
     return hashes
 
 
-def first_occurrences(hashes: HashArray) -> IntArray:
-    """Position of the first row of each distinct row, ascending.
+def group_hashes(hashes: HashArray, codes: IntArray) -> HashArray:
+    """A number of 64 bits for each group: equal for groups of equal rows, in any order.
 
-    >>> first_occurrences(np.array([7, 3, 7, 3, 5], dtype=np.uint64))
-    array([0, 1, 4])
+    >>> hashes = np.array([7, 3, 5, 3, 7], dtype=np.uint64)
+    >>> groups = group_hashes(hashes, np.array([0, 0, 1, 2, 2]))
+    >>> bool(groups[0] == groups[2]), bool(groups[0] == groups[1])
+    (True, False)
     """
-    return np.sort(np.unique(hashes, return_index=True)[1])
+    sums = np.bincount(codes).astype(np.uint64)  # groups of different sizes differ
+    np.add.at(sums, codes, hashes)
+    return sums
 
 
-def has_copies(multiplicities: IntArray) -> bool:
-    """Whether the multiplicities of the distinct rows contradict independent draws.
+def copied_times(multiplicities: IntArray) -> int:
+    """How often a row was copied, if the multiplicities contradict independent draws; else 1.
 
     Parameters
     ----------
@@ -77,38 +81,35 @@ def has_copies(multiplicities: IntArray) -> bool:
 
     Returns
     -------
-    has_copies : bool
-        For independent draws it is True with a probability of at most `COPIES_LEVEL`.
+    times : int
+        The lowest multiplicity that is too frequent. For independent draws it is 1 with a
+        probability of at least 1 - `COPIES_LEVEL`.
 
     Examples
     --------
-    >>> bool(has_copies(np.full(500, 2))), bool(has_copies(np.ones(500, dtype=int)))
-    (True, False)
+    >>> copied_times(np.full(500, 2)), copied_times(np.ones(500, dtype=int))
+    (2, 1)
     >>> draws = np.random.default_rng(0).poisson(2.0, size=1000)
-    >>> bool(has_copies(np.unique(draws, return_counts=True)[1]))
-    False
+    >>> copied_times(np.unique(draws, return_counts=True)[1])
+    1
     """
     counts = np.bincount(multiplicities)
     if len(counts) < 3:  # no row occurs twice
-        return False
+        return 1
     f = np.append(counts, 0).astype(np.float64)
     k = np.arange(2, len(counts))
-    # Limits that all hold together with the probability 1 - COPIES_LEVEL. The f_k vary at most as
-    # Poisson counts do, because the multiplicities are negatively associated.
-    miss = COPIES_LEVEL / (3.0 * k.size)
+    # The limits of all k hold together with the probability 1 - COPIES_LEVEL: the shares
+    # 1 / (k (k - 1)) sum to 1. An f_k is a sum of nearly independent indicators, so it varies at
+    # most as a Poisson count does.
+    miss = COPIES_LEVEL / (3.0 * k * (k - 1.0))
     low_k = chi2.ppf(miss, 2.0 * f[k]) / 2.0
     high_before = chi2.isf(miss, 2.0 * (f[k - 1] + 1.0)) / 2.0
     high_after = chi2.isf(miss, 2.0 * (f[k + 1] + 1.0)) / 2.0
-    return bool(np.any(high_after * high_before < k / (k + 1.0) * np.nan_to_num(low_k) ** 2))
-
-
-def repeated_share(multiplicities: IntArray) -> float:
-    """Estimated probability that a new row equals an old one (Good and Turing).
-
-    >>> repeated_share(np.array([1, 1, 2]))
-    0.5
-    """
-    return 1.0 - float((multiplicities == 1).sum()) / max(int(multiplicities.sum()), 1)
+    n = multiplicities.sum()
+    # For n draws, not a Poisson number of them, m_k has a factor that matters for k near n.
+    factor = k / (k + 1.0) * (n - k) / (n - k + 1.0)
+    is_violated = high_after * high_before < factor * np.nan_to_num(low_k) ** 2
+    return int(k[is_violated.argmax()]) if is_violated.any() else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +123,10 @@ class KnownRows:
     ----------
     hashes : array of uint64
         The lowest hashes, ascending.
+    counts : array of int
+        How often each of these rows was drawn.
     limit : int
         Only rows with a hash up to this one can be looked up.
-    repeated : float
-        Share of rows that a new draw has in common with the known rows by chance (Good and Turing).
 
     Examples
     --------
@@ -136,20 +137,30 @@ class KnownRows:
     """
 
     hashes: HashArray
+    counts: IntArray
     limit: int
-    repeated: float
 
     @classmethod
-    def from_hashes(cls, hashes: HashArray, repeated: float | None = None) -> Self:
-        """Memory of rows with these hashes. By default ``repeated`` is that of these rows."""
-        if repeated is None:
-            repeated = repeated_share(np.unique(hashes, return_counts=True)[1])
-        n_sure = 2 * _MAX_KNOWN  # sorting so few is fast; they may hold repeated rows
-        is_whole = len(hashes) <= n_sure
-        lowest = np.unique(hashes if is_whole else np.partition(hashes, n_sure)[:n_sure])
-        kept = lowest[:_MAX_KNOWN]
-        knows_all = is_whole and len(kept) == len(lowest)
-        return cls(kept, int(np.iinfo(np.uint64).max if knows_all else kept[-1]), repeated)
+    def from_hashes(cls, hashes: HashArray, counts: IntArray | None = None) -> Self:
+        """Memory of rows with these hashes, and how often each was drawn: by default once."""
+        start = cls(hashes[:0], np.empty(0, dtype=np.int64), int(np.iinfo(np.uint64).max))
+        return start.extended(hashes, counts)
+
+    def extended(self, hashes: HashArray, counts: IntArray | None = None) -> Self:
+        """Memory of these rows and of others."""
+        counts = np.ones(len(hashes), dtype=np.int64) if counts is None else counts
+        limit = self.limit
+        if len(hashes) > 2 * _MAX_KNOWN:  # sorting only the lowest is fast
+            limit = min(limit, int(np.partition(hashes, 2 * _MAX_KNOWN)[2 * _MAX_KNOWN]))
+        is_low = hashes <= np.uint64(limit)
+        distinct, numbers = np.unique(
+            np.concatenate([self.hashes, hashes[is_low]]), return_inverse=True
+        )
+        sums = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(sums, numbers, np.concatenate([self.counts, counts[is_low]]))
+        is_whole = len(distinct) <= _MAX_KNOWN
+        limit = limit if is_whole else int(distinct[_MAX_KNOWN - 1])
+        return type(self)(distinct[:_MAX_KNOWN], sums[:_MAX_KNOWN], limit)
 
     def match(self, hashes: HashArray) -> float:
         """Share of the rows that are known, or 0 if chance can explain it."""
@@ -157,12 +168,15 @@ class KnownRows:
         n_known = int(np.isin(sought, self.hashes).sum())
         if n_known == 0:
             return 0.0
-        test = binomtest(n_known, len(sought), self.repeated, alternative="greater")
-        return n_known / len(sought) if test.pvalue <= _MATCH_LEVEL else 0.0
+        p = binom.sf(n_known - 1, len(sought), self.share_by_chance())
+        return n_known / len(sought) if p <= _MATCH_LEVEL / 2.0 else 0.0
 
-    def extended(self, hashes: HashArray) -> Self:
-        """Memory of these rows and of others."""
-        merged = np.union1d(self.hashes, hashes[hashes <= np.uint64(self.limit)])
-        kept = merged[:_MAX_KNOWN]
-        limit = self.limit if len(kept) == len(merged) else int(kept[-1])
-        return type(self)(kept, limit, self.repeated)
+    def share_by_chance(self) -> float:
+        """Upper limit of the probability that an independent draw is a known row.
+
+        The estimate of Good and Turing is the share of the draws that are not single. Its variance
+        is at most that of pairs, which come as a Poisson number.
+        """
+        n_repeated = float(self.counts[self.counts > 1].sum())
+        n_at_most = chi2.isf(_MATCH_LEVEL / 2.0, n_repeated + 2.0)
+        return float(min(1.0, n_at_most / max(self.counts.sum(), 1)))

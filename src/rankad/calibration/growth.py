@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from rankad._typing import FloatArray
 from rankad.calibration.reference import GroupScores, HeldOutScores, ReferenceScores, TimeScores
 
@@ -12,14 +9,15 @@ from rankad.calibration.reference import GroupScores, HeldOutScores, ReferenceSc
 def grown(
     reference: ReferenceScores,
     scores: FloatArray,
-    groups: Sequence[Any] | None,
+    groups: object,
     *,
     replace: bool,
+    in_order_of_time: bool = False,
 ) -> ReferenceScores:
     """Reference with the scores of new rows, or of these rows alone.
 
     ``groups`` has the label of the group of each row. Scores of rows, of groups and of runs do not
-    mix.
+    mix. If rows are ``in_order_of_time``, a new reference is one of runs.
 
     >>> import numpy as np
     >>> reference = HeldOutScores.from_scores(np.array([0.1, 0.2]))
@@ -27,7 +25,8 @@ def grown(
     HeldOutScores(3 scores, guarantee: exact)
     """
     if replace or not isinstance(reference, HeldOutScores | GroupScores):
-        return _fresh(reference, scores, groups).with_rounding(reference.rounding)
+        fresh = _fresh(scores, groups, in_order_of_time=in_order_of_time)
+        return fresh.with_rounding(reference.rounding)
     if isinstance(reference, GroupScores):
         if groups is None:
             raise ValueError(
@@ -43,11 +42,9 @@ def grown(
     return reference.extended(scores)
 
 
-def _fresh(
-    reference: ReferenceScores, scores: FloatArray, groups: Sequence[Any] | None
-) -> ReferenceScores:
+def _fresh(scores: FloatArray, groups: object, *, in_order_of_time: bool) -> ReferenceScores:
     if groups is not None:
         return GroupScores.from_groups(scores, groups)
-    if isinstance(reference, TimeScores):
+    if in_order_of_time:
         return TimeScores.from_runs(scores, [0])
     return HeldOutScores.from_scores(scores)

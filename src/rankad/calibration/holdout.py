@@ -35,7 +35,7 @@ CALIBRATION_SIZE_CONSTRAINT: Final[list[Any]] = [
 #: What a parameter ``calibration_split`` may be.
 CALIBRATION_SPLIT_CONSTRAINT: Final[list[Any]] = [
     StrOptions({"random", "time"}),
-    HasMethods(["split"]),
+    HasMethods(["split", "get_n_splits"]),  # text has a split, too
 ]
 
 #: Number of folds of calibration="cross".
@@ -91,16 +91,18 @@ class SplitRows:
     @classmethod
     def drawn(cls, sample: Sample, options: HoldoutOptions, rng: np.random.RandomState) -> Self:
         """Hold out rows, groups or runs, as the options ask."""
-        n, size = len(sample.rows), options.size
+        n, size, groups = len(sample.rows), options.size, sample.groups
         splitter = TimeBlocks(size=size) if options.split == "time" else options.split
         if not isinstance(splitter, str):
-            training, held_out = first_split(splitter, sample.rows, sample.groups)
-        elif sample.groups is None or sample.labels is None:
+            training, held_out = first_split(
+                splitter, sample.rows, groups.codes if groups else None
+            )
+        elif groups is None:
             held_out = drawn_units(n, size, rng, "rows")
             training = np.setdiff1d(np.arange(n), held_out)
         else:
-            held_out_groups = drawn_units(len(sample.labels), size, rng, "groups")
-            is_held_out = np.isin(sample.groups, held_out_groups)
+            held_out_groups = drawn_units(len(groups.keys), size, rng, "groups")
+            is_held_out = np.isin(groups.codes, held_out_groups)
             training, held_out = np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
             if len(training) < 2:
                 raise ValueError("The training groups have a single row. Fit on more rows.")
@@ -115,8 +117,8 @@ def _reference_maker(
     sample: Sample, held_out: IntArray, split: Any
 ) -> Callable[[FloatArray], HeldOutScores | GroupScores]:
     """What turns the scores of the held-out rows into a reference."""
-    if sample.row_labels is not None:
-        labels = [sample.row_labels[row] for row in held_out]
+    if sample.groups is not None:
+        labels = sample.groups.of_rows(held_out)
         return lambda scores: GroupScores.from_groups(scores, labels)
     if isinstance(split, str) and split == "random":
         return HeldOutScores.from_scores
@@ -158,7 +160,7 @@ class CrossFittedRows:
         """Draw the folds, of rows or of whole groups."""
         require_random(options, "cross")
         n = len(sample.rows)
-        units = np.arange(n) if sample.groups is None else sample.groups
+        units = np.arange(n) if sample.groups is None else sample.groups.codes
         n_units = int(units.max()) + 1
         if n_units < 2:
             raise ValueError("calibration='cross' needs at least 2 groups; got 1.")

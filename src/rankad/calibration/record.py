@@ -8,6 +8,7 @@ import platform
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from numbers import Integral
 from typing import Any, Final, Self
 
 from rankad.calibration.copies import HashArray
@@ -96,7 +97,7 @@ class CalibrationRecord:
         versions = {name: version(name) for name in _PACKAGES}
         return cls(
             detector,
-            random_state if isinstance(random_state, int) else None,
+            int(random_state) if isinstance(random_state, Integral) else None,
             len(training),
             digest(training),
             (step,),
@@ -128,14 +129,15 @@ def digest(hashes: HashArray) -> str:
 
 def promise(reference: ReferenceScores, steps: tuple[CalibrationStep, ...]) -> str:
     """What holds for p-values of this reference, in one sentence."""
-    n_failed = {test.name for step in steps for test in step.tests if not test.is_passed}
+    failed = {test.name for step in steps for test in step.tests if not test.is_passed}
     sentence = _PROMISES[reference.guarantee].format(n=reference.size)
-    if "copies" in n_failed:
+    if "copies" in failed:
         sentence = sentence.replace("a new nominal row", "a new nominal row that is no copy", 1)
-    if "order" in n_failed and reference.guarantee in ("exact", "groups"):
+    if "order" in failed and reference.guarantee in ("exact", "groups", "empirical"):
+        units = "groups" if reference.guarantee == "groups" else "rows"
         return (
-            "Nothing is promised: near rows of the file are alike, so the rows are no independent "
-            "draws, and false alarms can be several times as frequent as alpha."
+            f"Nothing is promised: {units} that are near each other in the file are alike, so they "
+            "are no independent draws, and false alarms can be several times as frequent as alpha."
         )
     return sentence
 

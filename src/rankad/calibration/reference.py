@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import floor
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray, IntArray
+from rankad.calibration.stratum_labels import StratumLabels
 
 #: Largest number of scores to keep, and how many of the lowest are always kept one by one.
 MAX_SCORES = 1_000_000
@@ -221,28 +222,29 @@ class GroupScores(ReferenceScores):
     """
 
     groups: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    labels: tuple[Any, ...] = ()
+    labels: tuple[Hashable, ...] = ()
     n_extra = 1
     guarantee = "groups"
     unit = "groups"
 
     @classmethod
-    def from_groups(cls, scores: FloatArray, groups: Sequence[Any]) -> Self:
+    def from_groups(cls, scores: FloatArray, groups: object) -> Self:
         """Reference of the scores of nominal rows in any order, and the group of each row."""
         require_numbers(scores)
-        labels, numbers = np.unique(np.asarray(groups), return_inverse=True)
+        labels = StratumLabels.from_values(groups, "groups")
+        labels.require_rows(len(scores), "groups")
         order = np.argsort(scores, kind="stable")
-        return cls(scores[order], groups=numbers.reshape(-1)[order], labels=tuple(labels.tolist()))
+        return cls(scores[order], groups=labels.codes[order], labels=labels.keys)
 
-    def with_groups(self, scores: FloatArray, groups: Sequence[Any]) -> Self:
+    def with_groups(self, scores: FloatArray, groups: object) -> Self:
         """Both references together. A group must be new."""
-        known = set(self.labels).intersection(groups)
+        new = type(self).from_groups(scores, groups)
+        known = set(self.labels).intersection(new.labels)
         if known:
             raise ValueError(
                 f"Some groups are in the reference already: {sorted(known, key=str)[:3]}. Give "
                 "each new group a new label, or replace the reference."
             )
-        new = type(self).from_groups(scores, groups)
         merged = np.concatenate([self.scores, new.scores])
         numbers = np.concatenate([self.groups, new.groups + len(self.labels)])
         order = np.argsort(merged, kind="stable")

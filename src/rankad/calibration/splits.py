@@ -76,7 +76,9 @@ class TimeBlocks:
         ----------
         X : array of shape (n_samples, n_features)
             Rows in the order of time.
-        y, groups : Ignored
+        y : Ignored
+        groups : None
+            Groups are refused: runs of rows cut them apart.
 
         Yields
         ------
@@ -89,7 +91,7 @@ class TimeBlocks:
         n_blocks = max(1, min(self.n_blocks, n_held_out // _MIN_RUN))
         ends = np.linspace(0, n, n_blocks + 1).round().astype(np.intp)[1:]
         runs = np.diff(np.linspace(0, n_held_out, n_blocks + 1).round().astype(np.intp))
-        gap = self._gap(np.asarray(X, dtype=np.float64), n // n_blocks)
+        gap = self._gap(X, n // n_blocks)
         is_training, is_held_out = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
         for end, run in zip(ends, runs, strict=True):
             is_held_out[end - run : end] = True
@@ -119,7 +121,8 @@ class TimeBlocks:
     def _gap(self, rows: FloatArray, stretch: int) -> int:
         if self.gap != "auto":
             return self.gap
-        return min(relatedness(rows), int(stretch * _MAX_GAP_SHARE))
+        lag = relatedness(np.asarray(rows, dtype=np.float64))
+        return min(lag, int(stretch * _MAX_GAP_SHARE))
 
 
 def first_split(

@@ -205,6 +205,6 @@ def require_single_rows(common: ReferenceScores) -> None:
     if common.guarantee != "exact":
         raise ValueError(
             "strata need a reference of single rows, drawn independently; got the reference "
-            f"{common}. Call calibrate(X, strata=..., replace=True) with such rows, or leave out "
-            "strata."
+            f"{common}. Call calibrate(X, strata=..., replace=True) with such rows, for rows in "
+            "the order of time after set_params(calibration_split='random'), or leave out strata."
         )

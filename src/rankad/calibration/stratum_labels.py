@@ -39,33 +39,36 @@ class StratumLabels:
     codes: IntArray
 
     @classmethod
-    def from_values(cls, values: object) -> Self:
-        """Labels of one value per row. A frame or an array with several columns crosses them."""
+    def from_values(cls, values: object, name: str = "strata") -> Self:
+        """Labels of one value per row. A frame or an array with several columns crosses them.
+
+        ``name`` is that of the parameter, for messages.
+        """
         if isinstance(values, cls):
             return values
-        labels = _as_list(values)
+        labels = _as_list(values, name)
         try:
             keys = list(dict.fromkeys(labels))
         except TypeError as error:
             raise TypeError(
-                "strata must be hashable values, such as text, numbers or tuples of these; got "
-                f"values of which one is not ({error}). For crossed strata give a frame with "
-                "several columns, or a list of tuples."
+                f"{name} must be hashable values, such as text, numbers or tuples of these; got "
+                f"values of which one is not ({error}). To cross labels, give a frame with several "
+                "columns, or a list of tuples."
             ) from error
         numbers = {key: number for number, key in enumerate(keys)}
         codes = np.fromiter(map(numbers.__getitem__, labels), np.intp, count=len(labels))
-        _refuse_missing(keys, codes)
+        _refuse_missing(keys, codes, name)
         return cls(tuple(key.item() if isinstance(key, np.generic) else key for key in keys), codes)
 
     def __len__(self) -> int:
         """Number of rows."""
         return len(self.codes)
 
-    def require_rows(self, n_rows: int) -> None:
+    def require_rows(self, n_rows: int, name: str = "strata") -> None:
         """Refuse labels of another number of rows."""
         if len(self) != n_rows:
             raise ValueError(
-                f"strata must have one value for each of the {n_rows} rows of X; got {len(self)} "
+                f"{name} must have one value for each of the {n_rows} rows of X; got {len(self)} "
                 "values."
             )
 
@@ -95,16 +98,16 @@ def named(keys: Sequence[Any]) -> str:
     return shown if len(keys) <= N_NAMED else f"{shown} and {len(keys) - N_NAMED} more"
 
 
-def _as_list(values: Any) -> list[Any]:
+def _as_list(values: Any, name: str) -> list[Any]:
     """The labels of rows as a list. A row of several columns is a tuple."""
     names = getattr(values, "column_names", getattr(values, "columns", None))
     if names is not None:
-        return _crossed([_as_list(values[name]) for name in names])
+        return _crossed([_as_list(values[column], name) for column in names])
     if isinstance(values, (list, tuple, range)):  # np.asarray would turn [1, "a"] into text
         return list(values)
     if isinstance(values, (str, bytes)) or not hasattr(values, "__array__"):
         raise TypeError(
-            "strata must be a list, an array, a series or a frame with one value per row; got "
+            f"{name} must be a list, an array, a series or a frame with one value per row; got "
             f"{type(values).__name__}."
         )
     array = np.asarray(values)
@@ -114,7 +117,7 @@ def _as_list(values: Any) -> list[Any]:
         return _crossed(array.T.tolist())
     if array.ndim != 1:
         raise ValueError(
-            f"strata must have shape (n_samples,) or (n_samples, n_columns); got {array.shape}."
+            f"{name} must have shape (n_samples,) or (n_samples, n_columns); got {array.shape}."
         )
     return list(array.tolist())
 
@@ -123,13 +126,13 @@ def _crossed(columns: list[list[Any]]) -> list[Any]:
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
-def _refuse_missing(keys: list[Any], codes: IntArray) -> None:
+def _refuse_missing(keys: list[Any], codes: IntArray, name: str) -> None:
     missing = [number for number, key in enumerate(keys) if _is_missing(key)]
     if missing:
         rows = np.flatnonzero(np.isin(codes, missing))
         raise ValueError(
-            f"strata must not be missing; got None or NaN at positions {named(rows.tolist())}. "
-            "Give these rows a stratum of their own, for example 'unknown'."
+            f"{name} must not be missing; got None or NaN at positions {named(rows.tolist())}. "
+            "Give these rows a label, for example 'unknown'."
         )
 
 
