@@ -153,5 +153,5 @@ def test_what_makes_no_sense_is_refused(detector, call, message):
 
 def test_an_audit_of_a_selection_needs_held_out_scores(rng):
     detector = RankAD(calibration="train", random_state=0).fit(rng.normal(size=(60, 2)))
-    with pytest.raises(ValueError, match="audit_selection needs held-out reference scores"):
+    with pytest.raises(ValueError, match="audit_selection needs independent held-out rows"):
         detector.audit_selection(rng.normal(size=(20, 2)), 5)

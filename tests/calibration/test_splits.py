@@ -37,7 +37,7 @@ def test_blocks_hold_out_runs_and_keep_the_gaps(n, n_blocks, gap, size):
         raise
     n_held_out = size if isinstance(size, int) else int(np.ceil(size * n))
     assert len(held_out) == n_held_out
-    n_runs = max(1, min(n_blocks, n_held_out // 10))
+    n_runs = max(1, min(n_blocks, n_held_out // 10, (n - n_held_out) // 2))
     starts = run_starts(held_out)
     assert len(starts) == n_runs
     lengths = np.diff(np.append(starts, n_held_out))

@@ -88,7 +88,8 @@ class TimeBlocks:
         n = len(X)
         self._check(n, groups)
         n_held_out = min(_n_held_out(n, self.size), n)
-        n_blocks = max(1, min(self.n_blocks, n_held_out // _MIN_RUN))
+        # Two rows of a stretch that are not held out keep its run apart from the run before.
+        n_blocks = max(1, min(self.n_blocks, n_held_out // _MIN_RUN, (n - n_held_out) // 2))
         ends = np.linspace(0, n, n_blocks + 1).round().astype(np.intp)[1:]
         runs = np.diff(np.linspace(0, n_held_out, n_blocks + 1).round().astype(np.intp))
         gap = self._gap(X, n // n_blocks)
