@@ -384,3 +384,14 @@ def test_methods_that_need_single_rows_say_how_to_get_them(data):
     for call in (detector.false_alarm_bounds, lambda: detector.select(rows)):
         with pytest.raises(ValueError, match="one new nominal row of each of many groups"):
             call()
+
+
+def test_a_file_may_be_sorted_by_its_strata(rng):
+    strata = np.repeat(["a", "b", "c"], 300)
+    shift = 5.0 * (strata == "b")[:, None]
+    detector = KLPE(random_state=0).fit(rng.normal(size=(900, 2)) + shift, strata=strata)
+    detector.calibrate(rng.normal(size=(900, 2)) + shift, strata=strata)
+    assert all(step.tests[1].is_passed for step in detector.calibration_record_.steps)
+    streams = np.concatenate([rng.normal(size=(300, 2)).cumsum(axis=0) for _ in "abc"])
+    with pytest.warns(CalibrationWarning, match="near each other in the file are alike"):
+        detector.calibrate(streams, strata=strata)

@@ -86,8 +86,13 @@ class Sample:
         return cls(rows, np.arange(n), row_hashes(rows), np.ones(n, dtype=np.int64), labels, ())
 
     @classmethod
-    def tested(cls, rows: FloatArray, groups: object = None) -> Self:
-        """The rows without copies. Test whether they are independent draws, or their groups are."""
+    def tested(
+        cls, rows: FloatArray, groups: object = None, strata: StratumLabels | None = None
+    ) -> Self:
+        """The rows without copies. Test whether they are independent draws, or their groups are.
+
+        With strata, the order is tested within each stratum: a file may be sorted by them.
+        """
         sample = cls.plain(rows, groups)
         units = sample.hashes
         if sample.groups is not None:
@@ -101,7 +106,7 @@ class Sample:
             sample = sample._only(kept, -(-counts[numbers[kept]] // times))
         tests = (
             _test_of_copies(len(units), len(first), sample.unit, is_copied=times > 1),
-            _test_of_order(sample),
+            _test_of_order(sample, strata),
         )
         return replace(sample, tests=tests)
 
@@ -178,15 +183,23 @@ def _test_of_copies(n: int, n_distinct: int, unit: str, *, is_copied: bool) -> S
     return SampleTest("copies", COPIES_LEVEL, not is_copied, finding)
 
 
-def _test_of_order(sample: Sample) -> SampleTest:
-    groups = sample.groups
-    tested = sample.rows if groups is None else _means_in_order(sample.rows, groups.codes)
-    p = serial_p_value(tested)
+def _test_of_order(sample: Sample, strata: StratumLabels | None) -> SampleTest:
+    p = _p_of_order(sample, strata)
     is_passed = p > DEPENDENCE_LEVEL
     are = "are not more alike than others" if is_passed else "are alike"
     units = sample.unit.capitalize()
     finding = f"{units} that are near each other in the file {are} ({_p_text(p)})."
     return SampleTest("order", DEPENDENCE_LEVEL, is_passed, finding)
+
+
+def _p_of_order(sample: Sample, strata: StratumLabels | None) -> float:
+    if sample.groups is not None:
+        return serial_p_value(_means_in_order(sample.rows, sample.groups.codes))
+    if strata is None:
+        return serial_p_value(sample.rows)
+    parts = strata.of_rows(sample.indices).rows_of_keys()
+    p_values = [serial_p_value(sample.rows[part]) for part in parts]
+    return min(1.0, len(p_values) * min(p_values))
 
 
 def _means_in_order(rows: FloatArray, codes: IntArray) -> FloatArray:
