@@ -455,8 +455,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             common=reference,
             replace=replace,
         )
-        sample.warn(in_order_of_time=reference.guarantee == "time")
         is_fresh = replace or type(reference) is not type(self.reference_)
+        sample.warn(in_order_of_time=reference.guarantee == "time", are_added=not is_fresh)
         step = CalibrationStep.now("calibrate", new, sample.tests)
         calibrated = copy(self)  # this detector does not change before all has succeeded
         calibrated.calibration_record_ = self.calibration_record_.after(

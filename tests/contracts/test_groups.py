@@ -239,7 +239,7 @@ def test_calibrations_of_every_kind(start, with_groups, replace, rng):
     rows, groups = grouped(rng, 300, 1)
     detector = clone(STARTS[start][0]).set_params(random_state=0, alpha=0.1)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*depend on the rows before", CalibrationWarning)
+        warnings.filterwarnings("ignore", r"The \d+ rows (depend|are few)", CalibrationWarning)
         detector.fit(rows, groups=groups if start == "groups" else None)
         old = detector.reference_
         more, of_more = grouped(rng, 250, 1)
@@ -371,6 +371,9 @@ def test_a_short_stream_is_told_what_it_is_worth(rng):
         detector = KLPE(calibration_split="time", random_state=0).fit(walk)
     noise = np.c_[np.arange(1_000), rng.normal(size=(1_000, 2))]  # a clock is no memory
     KLPE(calibration_split="time", random_state=0).fit(noise)
+    with pytest.warns(CalibrationWarning, match=r"The 150 rows are few\. With fewer than 200"):
+        KLPE(calibration_split="time", alpha=0.2).fit(noise[:150])
+    detector.calibrate(rng.normal(size=(50, 2)))  # more rows of the same stream
     assert detector.reference_.guarantee == "time"
     with pytest.raises(ValueError, match=r"set_params\(calibration_split='random'\).calibrate"):
         detector.select(walk)

@@ -136,8 +136,11 @@ class Sample:
         """Hashes of some of the rows."""
         return self.hashes[self.indices[indices]]
 
-    def warn(self, *, in_order_of_time: bool) -> None:
-        """Warn of failed tests, with the remedy. Rows in the order of time may depend."""
+    def warn(self, *, in_order_of_time: bool, are_added: bool = False) -> None:
+        """Warn of failed tests, with the remedy. Rows in the order of time may depend.
+
+        Then they must be worth enough independent rows, unless they are added to others.
+        """
         copies, order = self.tests
         if not copies.is_passed:
             warn_user(
@@ -146,7 +149,8 @@ class Sample:
                 CalibrationWarning,
             )
         if in_order_of_time:
-            self._warn_if_too_short()
+            if not are_added:
+                self._warn_if_too_short()
         elif not order.is_passed:
             warn_user(f"{order.finding} {_ADVICE[self.unit]}", CalibrationWarning)
 
@@ -157,9 +161,14 @@ class Sample:
     def _warn_if_too_short(self) -> None:
         size = self.effective_size()
         if size < MIN_EFFECTIVE_SIZE:
+            are = "are few"
+            if size < 0.5 * len(self.rows):
+                are = (
+                    "depend on the rows before them. They are worth about "
+                    f"{_two_digits(size)} independent rows"
+                )
             warn_user(
-                f"The {len(self.rows)} rows depend on the rows before them. They are worth about "
-                f"{_two_digits(size)} independent rows. With fewer than {MIN_EFFECTIVE_SIZE}, "
+                f"The {len(self.rows)} rows {are}. With fewer than {MIN_EFFECTIVE_SIZE}, "
                 "false alarms can be much more frequent than alpha. Fit on rows of a longer time.",
                 CalibrationWarning,
             )
