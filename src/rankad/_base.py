@@ -157,7 +157,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         rows = training_rows(fitted, X)
         # Training ranks promise nothing, so no test is made for them.
         is_tested = self.calibration != "train"
-        sample = Sample.tested(rows, groups) if is_tested else Sample.plain(rows, groups)
+        labels = labels_of_rows(strata, len(rows), np.arange(len(rows)))
+        sample = Sample.tested(rows, groups, labels) if is_tested else Sample.plain(rows, groups)
         if is_tested:
             is_in_order = sample.groups is None and self.calibration_split != "random"
             sample.warn(in_order_of_time=is_in_order)
@@ -165,7 +166,7 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         options = HoldoutOptions(self.calibration_size, self.calibration_split)
         holdout = HOLDOUTS[self.calibration](sample, options, rng)
         held_out = sample.indices[holdout.calibration]
-        labels = held_out_labels(strata, len(rows), held_out, self.calibration)
+        labels = held_out_labels(labels, len(rows), held_out, self.calibration)
         return Start(fitted, sample, holdout, labels, rng)
 
     def _end_fit(
@@ -436,7 +437,8 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "reference_")
         rows = scoring_rows(self, X)
-        sample = Sample.tested(rows, groups)
+        labels = labels_of_rows(strata, len(rows), np.arange(len(rows)))
+        sample = Sample.tested(rows, groups, labels)
         everything = np.arange(len(sample.rows))
         new = sample.of(everything)
         self._require_new(new, "calibrate", also_reference=not replace)
@@ -451,13 +453,13 @@ class BaseDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         by_stratum = recalibrated(
             self.__dict__.get("strata_"),
             scores,
-            labels_of_rows(strata, len(rows), sample.indices),
+            labels_of_rows(labels, len(rows), sample.indices),
             pool_below,
             common=reference,
             replace=replace,
         )
-        sample.warn(in_order_of_time=reference.guarantee == "time")
         is_fresh = replace or type(reference) is not type(self.reference_)
+        sample.warn(in_order_of_time=reference.guarantee == "time", are_added=not is_fresh)
         step = CalibrationStep.now("calibrate", new, sample.tests)
         calibrated = copy(self)  # this detector does not change before all has succeeded
         calibrated.calibration_record_ = self.calibration_record_.after(

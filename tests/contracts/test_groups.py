@@ -240,7 +240,7 @@ def test_calibrations_of_every_kind(start, with_groups, replace, rng):
     rows, groups = grouped(rng, 300, 1)
     detector = clone(STARTS[start][0]).set_params(random_state=0, alpha=0.1)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*depend on the rows before", CalibrationWarning)
+        warnings.filterwarnings("ignore", r"The \d+ rows (depend|are few)", CalibrationWarning)
         detector.fit(rows, groups=groups if start == "groups" else None)
         old = detector.reference_
         more, of_more = grouped(rng, 250, 1)
@@ -372,6 +372,9 @@ def test_a_short_stream_is_told_what_it_is_worth(rng):
         detector = KLPE(calibration_split="time", random_state=0).fit(walk)
     noise = np.c_[np.arange(1_000), rng.normal(size=(1_000, 2))]  # a clock is no memory
     KLPE(calibration_split="time", random_state=0).fit(noise)
+    with pytest.warns(CalibrationWarning, match=r"The 150 rows are few\. With fewer than 200"):
+        KLPE(calibration_split="time", alpha=0.2).fit(noise[:150])
+    detector.calibrate(rng.normal(size=(50, 2)))  # more rows of the same stream
     assert detector.reference_.guarantee == "time"
     with pytest.raises(ValueError, match=r"set_params\(calibration_split='random'\).calibrate"):
         detector.select(walk)
@@ -385,3 +388,14 @@ def test_methods_that_need_single_rows_say_how_to_get_them(data):
     for call in (detector.false_alarm_bounds, lambda: detector.select(rows)):
         with pytest.raises(ValueError, match="one new nominal row of each of many groups"):
             call()
+
+
+def test_a_file_may_be_sorted_by_its_strata(rng):
+    strata = np.repeat(["a", "b", "c"], 300)
+    shift = 5.0 * (strata == "b")[:, None]
+    detector = KLPE(random_state=0).fit(rng.normal(size=(900, 2)) + shift, strata=strata)
+    detector.calibrate(rng.normal(size=(900, 2)) + shift, strata=strata)
+    assert all(step.tests[1].is_passed for step in detector.calibration_record_.steps)
+    streams = np.concatenate([rng.normal(size=(300, 2)).cumsum(axis=0) for _ in "abc"])
+    with pytest.warns(CalibrationWarning, match="near each other in the file are alike"):
+        detector.calibrate(streams, strata=strata)

@@ -6,7 +6,13 @@ from scipy.stats import beta, binom, kstest
 
 from rankad import RankAD
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # One fit in a thousand finds independent rows alike.
+    pytest.mark.filterwarnings(
+        "ignore:Rows that are near each other:rankad.exceptions.CalibrationWarning"
+    ),
+]
 
 N_ROWS, N_REFERENCE, N_REPEATS = 80, 39, 300
 

@@ -86,8 +86,13 @@ class Sample:
         return cls(rows, np.arange(n), row_hashes(rows), np.ones(n, dtype=np.int64), labels, ())
 
     @classmethod
-    def tested(cls, rows: FloatArray, groups: object = None) -> Self:
-        """The rows without copies. Test whether they are independent draws, or their groups are."""
+    def tested(
+        cls, rows: FloatArray, groups: object = None, strata: StratumLabels | None = None
+    ) -> Self:
+        """The rows without copies. Test whether they are independent draws, or their groups are.
+
+        With strata, the order is tested within each stratum: a file may be sorted by them.
+        """
         sample = cls.plain(rows, groups)
         units = sample.hashes
         if sample.groups is not None:
@@ -100,7 +105,7 @@ class Sample:
             sample = sample._only(kept, -(-multiplicities[numbers[kept]] // times))
         tests = (
             _test_of_copies(len(units), len(multiplicities), sample.unit, is_copied=times > 1),
-            _test_of_order(sample),
+            _test_of_order(sample, strata),
         )
         return replace(sample, tests=tests)
 
@@ -130,8 +135,11 @@ class Sample:
         """Hashes of some of the rows."""
         return self.hashes[self.indices[indices]]
 
-    def warn(self, *, in_order_of_time: bool) -> None:
-        """Warn of failed tests, with the remedy. Rows in the order of time may depend."""
+    def warn(self, *, in_order_of_time: bool, are_added: bool = False) -> None:
+        """Warn of failed tests, with the remedy. Rows in the order of time may depend.
+
+        Then they must be worth enough independent rows, unless they are added to others.
+        """
         copies, order = self.tests
         if not copies.is_passed:
             warn_user(
@@ -140,7 +148,8 @@ class Sample:
                 CalibrationWarning,
             )
         if in_order_of_time:
-            self._warn_if_too_short()
+            if not are_added:
+                self._warn_if_too_short()
         elif not order.is_passed:
             warn_user(f"{order.finding} {_ADVICE[self.unit]}", CalibrationWarning)
 
@@ -151,9 +160,14 @@ class Sample:
     def _warn_if_too_short(self) -> None:
         size = self.effective_size()
         if size < MIN_EFFECTIVE_SIZE:
+            are = "are few"
+            if size < 0.5 * len(self.rows):
+                are = (
+                    "depend on the rows before them. They are worth about "
+                    f"{_two_digits(size)} independent rows"
+                )
             warn_user(
-                f"The {len(self.rows)} rows depend on the rows before them. They are worth about "
-                f"{_two_digits(size)} independent rows. With fewer than {MIN_EFFECTIVE_SIZE}, "
+                f"The {len(self.rows)} rows {are}. With fewer than {MIN_EFFECTIVE_SIZE}, "
                 "false alarms can be much more frequent than alpha. Fit on rows of a longer time.",
                 CalibrationWarning,
             )
@@ -177,15 +191,23 @@ def _test_of_copies(n: int, n_distinct: int, unit: str, *, is_copied: bool) -> S
     return SampleTest("copies", COPIES_LEVEL, not is_copied, finding)
 
 
-def _test_of_order(sample: Sample) -> SampleTest:
-    groups = sample.groups
-    tested = sample.rows if groups is None else _means_in_order(sample.rows, groups.codes)
-    p = serial_p_value(tested)
+def _test_of_order(sample: Sample, strata: StratumLabels | None) -> SampleTest:
+    p = _p_of_order(sample, strata)
     is_passed = p > DEPENDENCE_LEVEL
     are = "are not more alike than others" if is_passed else "are alike"
     units = sample.unit.capitalize()
     finding = f"{units} that are near each other in the file {are} ({_p_text(p)})."
     return SampleTest("order", DEPENDENCE_LEVEL, is_passed, finding)
+
+
+def _p_of_order(sample: Sample, strata: StratumLabels | None) -> float:
+    if sample.groups is not None:
+        return serial_p_value(_means_in_order(sample.rows, sample.groups.codes))
+    if strata is None:
+        return serial_p_value(sample.rows)
+    parts = strata.of_rows(sample.indices).rows_of_keys()
+    p_values = [serial_p_value(sample.rows[part]) for part in parts]
+    return min(1.0, len(p_values) * min(p_values))
 
 
 def _means_in_order(rows: FloatArray, codes: IntArray) -> FloatArray:
