@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
+from rankad._base import BaseDetector
 from rankad._borrowed import HasMethods
+from rankad._fitting import COMMON_CONSTRAINTS, validated_fit
 from rankad._typing import FloatArray
 from rankad.models import ForeignScores
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
+from rankad._base import BaseDetector
 from rankad._borrowed import Interval, StrOptions
+from rankad._fitting import COMMON_CONSTRAINTS, validated_fit
 from rankad._progress import progress_shown
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, rounding_of_rows, scaled
 from rankad._typing import FloatArray

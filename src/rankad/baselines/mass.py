@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
+from rankad._base import BaseDetector
 from rankad._borrowed import Interval
+from rankad._fitting import COMMON_CONSTRAINTS, validated_fit
 from rankad._typing import FloatArray
 from rankad.models import MassOfColumn, MeanMass
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rankad._base import COMMON_CONSTRAINTS, BaseDetector, validated_fit
+from rankad._base import BaseDetector
 from rankad._borrowed import Interval
+from rankad._fitting import COMMON_CONSTRAINTS, validated_fit
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler
 from rankad._typing import FloatArray
 from rankad._warnings import warn_user
