@@ -216,3 +216,13 @@ def test_a_memory_that_grows_is_that_of_all_rows(rng):
     assert_array_equal(grown.counts, whole.counts)
     for before, after in pairwise(grown.hashes):
         assert before < after
+
+
+def test_a_memory_that_grows_by_repeated_rows_keeps_the_lowest_hashes(rng):
+    single = row_hashes(rng.normal(size=(12_000, 1)))
+    repeated = row_hashes(rng.normal(size=(8_000, 1)))[rng.integers(0, 8_000, size=60_000)]
+    memory = KnownRows.from_hashes(single).extended(repeated)
+    distinct, counts = np.unique(np.concatenate([single, repeated]), return_counts=True)
+    assert memory.limit == distinct[9_999]
+    assert_array_equal(memory.hashes, distinct[:10_000])
+    assert_array_equal(memory.counts, counts[:10_000])

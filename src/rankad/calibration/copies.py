@@ -149,18 +149,15 @@ class KnownRows:
     def extended(self, hashes: HashArray, counts: IntArray | None = None) -> Self:
         """Memory of these rows and of others."""
         counts = np.ones(len(hashes), dtype=np.int64) if counts is None else counts
+        merged, drawn = np.append(self.hashes, hashes), np.append(self.counts, counts)
+        lowest = np.unique(merged)[: _MAX_KNOWN + 1]
         limit = self.limit
-        if len(hashes) > 2 * _MAX_KNOWN:  # sorting only the lowest is fast
-            limit = min(limit, int(np.partition(hashes, 2 * _MAX_KNOWN)[2 * _MAX_KNOWN]))
-        is_low = hashes <= np.uint64(limit)
-        distinct, numbers = np.unique(
-            np.concatenate([self.hashes, hashes[is_low]]), return_inverse=True
-        )
-        sums = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(sums, numbers, np.concatenate([self.counts, counts[is_low]]))
-        is_whole = len(distinct) <= _MAX_KNOWN
-        limit = limit if is_whole else int(distinct[_MAX_KNOWN - 1])
-        return type(self)(distinct[:_MAX_KNOWN], sums[:_MAX_KNOWN], limit)
+        if len(lowest) > _MAX_KNOWN:
+            limit = min(limit, int(lowest[_MAX_KNOWN]) - 1)
+        is_low = merged <= np.uint64(limit)
+        kept, numbers = np.unique(merged[is_low], return_inverse=True)
+        sums = np.bincount(numbers, weights=drawn[is_low], minlength=len(kept))
+        return type(self)(kept, sums.astype(np.int64), limit)
 
     def match(self, hashes: HashArray) -> float:
         """Share of the rows that are known, or 0 if chance can explain it."""
