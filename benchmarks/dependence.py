@@ -18,7 +18,7 @@ from running import FOLDER, kept_runs
 from streams import N_BRIEF, N_LASTING, mean_and_error
 
 from rankad import AlarmBudget, RankAD
-from rankad.calibration import HeldOutScores
+from rankad.calibration import HeldOutScores, TimeBlocks
 from rankad.calibration.sample import Sample
 from rankad.exceptions import CalibrationWarning
 from rankad.monitoring import DriftMonitor
@@ -39,7 +39,9 @@ SHIFT = 3.0
 APART = 100
 N_FAULTS = 20
 
-DEFAULT, TIME, GROUPS = "default", "time", "groups"
+DEFAULT, TIME, GROUPS, LAST = "default", "time", "groups", "last rows"
+
+SPLITS = {TIME: "time", LAST: TimeBlocks(n_blocks=1)}
 
 #: What to do about the dependence. Other rows need nothing: the default knows copies.
 REMEDIES = {
@@ -52,7 +54,7 @@ REMEDIES = {
 
 def fitted(rows: OrderedRows, method: str, seed: int) -> tuple[RankAD, bool]:
     """A detector, and whether `fit` warned."""
-    split = "time" if method == TIME else "random"
+    split = SPLITS.get(method, "random")
     groups = rows.groups if method == GROUPS else None
     detector = RankAD(calibration_split=split, random_state=seed)
     with warnings.catch_warnings(record=True) as caught:
@@ -160,13 +162,13 @@ EXPERIMENTS = {
     "file-order": Experiment(
         "file order",
         lambda: [f"{name}: {n}" for name in SETS for n in file_sizes(name)],
-        methods,
+        lambda of_set: [*methods(of_set), LAST],
         on_file,
     ),
 }
 
 
-def rate_table(results: Results, alpha: float, *, has_monitor: bool) -> str:
+def rate_table(results: Results, alpha: float, *, is_file: bool) -> str:
     """A line for each kind of rows and number of training rows."""
     lines = []
     for of_set in sorted(results.sets, key=lambda one: order_of(results, one)):
@@ -181,12 +183,16 @@ def rate_table(results: Results, alpha: float, *, has_monitor: bool) -> str:
             mean_and_error(best(f"budget rate {alpha}")),
             mean_and_error(best(f"budget lasting {alpha}"), 2),
         ]
-        monitor = [alarm_cell(best("monitor"))] if has_monitor else []
+        more = []
+        if is_file:
+            by_last = measured(results, LAST, of_set)(f"rate {alpha}")
+            more = [mean_and_error(by_last), alarm_cell(best("monitor"))]
         worth = f"{n:,} ({np.mean(usual('worth')):,.0f})"
-        lines.append([name, worth, *fixed_cells(usual, alpha), *by_remedy, *budget, *monitor])
+        lines.append([name, worth, *fixed_cells(usual, alpha), *by_remedy, *budget, *more])
     heads = [f"{way}: {what}" for way in ("default", "remedy") for what in ("rate", "power")]
-    last = ["budget: rate", "budget: power", *["monitor alarms at row"] * has_monitor]
-    return table([f"rows, asked {alpha:g}", "training rows (worth)", *heads, *last], lines)
+    heads += ["budget: rate", "budget: power"]
+    heads += ["n_blocks=1: rate", "monitor alarms at row"] * is_file
+    return table([f"rows, asked {alpha:g}", "training rows (worth)", *heads], lines)
 
 
 def order_of(results: Results, of_set: str) -> tuple[int, int]:
@@ -232,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         records = kept_runs(runs, FOLDER / "dependence.json", "dependence 1", asked.jobs)
         results = Results(records, experiment.name)
         for alpha in ALPHAS:
-            made = rate_table(results, alpha, has_monitor=experiment.name == "file order")
+            made = rate_table(results, alpha, is_file=experiment.name == "file order")
             PAGE.write_text(with_table(PAGE.read_text(), f"{name}-{alpha}", made))
 
 

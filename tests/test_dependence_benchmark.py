@@ -65,14 +65,14 @@ def test_a_line_of_the_table_has_every_measure():
     measures |= {f"{name} 0.01": value / 100 for value, name in enumerate(names, 1)}
     records = [
         Record("dependence", "AR(.9): 4000", "standard", method, seed, 4_000, 4, measures)
-        for method in ("default", "time")
+        for method in ("default", "time", "last rows")
         for seed in range(2)
     ]
-    made = dependence.rate_table(Results(records, "dependence"), 0.01, has_monitor=True)
+    made = dependence.rate_table(Results(records, "dependence"), 0.01, is_file=True)
     assert made.splitlines()[2] == (
         "| AR(.9) | 4,000 (215) | 0.0100 ± 0.0000, warned 2 of 2 | 0.02 ± 0.00, 0.03 ± 0.00 "
         "| time: 0.0100 ± 0.0000, warned 2 of 2 | 0.02 ± 0.00, 0.03 ± 0.00 "
-        "| 0.0400 ± 0.0000 | 0.05 ± 0.00 | 70 |"
+        "| 0.0400 ± 0.0000 | 0.05 ± 0.00 | 0.0100 ± 0.0000 | 70 |"
     )
 
 
