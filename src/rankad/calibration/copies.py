@@ -153,7 +153,7 @@ class KnownRows:
         lowest = np.unique(merged)[: _MAX_KNOWN + 1]
         limit = self.limit
         if len(lowest) > _MAX_KNOWN:
-            limit = min(limit, int(lowest[_MAX_KNOWN]) - 1)
+            limit = min(limit, int(lowest[_MAX_KNOWN - 1]))
         is_low = merged <= np.uint64(limit)
         kept, numbers = np.unique(merged[is_low], return_inverse=True)
         sums = np.bincount(numbers, weights=drawn[is_low], minlength=len(kept))
