@@ -2,7 +2,7 @@
 
     RANKAD_DATA=... python benchmarks/dependence.py [--seeds 10] [--jobs 2]
 
-It takes about an hour on two cores, keeps its runs, and goes on where it was stopped.
+It takes about half an hour on two cores, keeps its runs, and goes on where it was stopped.
 """
 
 import argparse
