@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from rankad import RankAD
 from rankad.baselines import KLPE
 from rankad.calibration import HeldOutScores, TrainingScores
-from rankad.calibration.holdout import SplitRows
+from rankad.calibration.holdout import HoldoutOptions, SplitRows
+from rankad.calibration.sample import Sample
 from rankad.kernels import FarField, KernelExpansion
 from rankad.options import Pairs, RankSVM
 from rankad.ranker import Ranker
@@ -43,9 +44,14 @@ def by_anchor_alone(rows: Rows, standard: bool, seed: int) -> Fitted:
     The anchor has its usual weight, and C gives the pairs a millionth of theirs. So the ranker
     separates the rows from infinity, but does not order them.
     """
-    split = SplitRows.drawn(len(rows), HELD_OUT, np.random.RandomState(seed))
+    split = _held_out(rows, np.random.RandomState(seed))
     C = 1e-6 * rule_C(len(split.training))
     return by_rankad(partial(RankAD, anchor=1e6, C=C))(rows, standard, seed)
+
+
+def _held_out(rows: Rows, rng: np.random.RandomState) -> SplitRows:
+    """Draw the rows that RankAD holds out."""
+    return SplitRows.drawn(Sample.plain(rows), HoldoutOptions(HELD_OUT, "random"), rng)
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ class TrainingPart:
     def of(cls, rows: Rows, seed: int) -> "TrainingPart":
         """Make the same draws as `RankAD.fit`, in the same order."""
         rng = np.random.RandomState(seed)
-        split = SplitRows.drawn(len(rows), HELD_OUT, rng)
+        split = _held_out(rows, rng)
         scaler = StandardScaler().fit(rows[split.training])
         points = scaler.transform(rows[split.training])
         is_outlying = outlying(points, random_state=rng.randint(2**31 - 1))
