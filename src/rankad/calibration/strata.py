@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 
@@ -197,6 +197,13 @@ def labels_of_rows(strata: object, n_rows: int, chosen: IntArray) -> StratumLabe
     return labels.of_rows(chosen)
 
 
+#: Rows that are drawn independently, beside a reference whose rows are not.
+_SINGLE_ROWS: Final = {
+    "groups": "one nominal row of each of many groups",
+    "time": "nominal rows that are far apart in time",
+}
+
+
 def require_single_rows(common: ReferenceScores) -> None:
     """Refuse strata beside a common reference whose rows are not drawn one by one.
 
@@ -204,7 +211,8 @@ def require_single_rows(common: ReferenceScores) -> None:
     """
     if common.guarantee != "exact":
         raise ValueError(
-            "strata need a reference of single rows, drawn independently; got the reference "
-            f"{common}. Call calibrate(X, strata=..., replace=True) with such rows, for rows in "
-            "the order of time after set_params(calibration_split='random'), or leave out strata."
+            f"strata need a reference of single rows, drawn independently; got {common}. Leave "
+            f"out strata. Or fit without strata, take {_SINGLE_ROWS[common.guarantee]} "
+            "that fit has not seen, and call set_params(calibration_split='random')"
+            ".calibrate(X, strata=..., replace=True)."
         )

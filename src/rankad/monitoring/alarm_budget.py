@@ -289,7 +289,8 @@ def _require_detector(detector: Any) -> None:
     if not callable(getattr(detector, "p_values", None)):
         raise TypeError(
             f"detector must have a method p_values, as every detector of rankad; got {detector!r}. "
-            "Give p-values to AlarmBudget(alpha=...).update_many(p)."
+            "Of a pipeline, give the last step, pipe[-1], and rows that pipe[:-1].transform has "
+            "made. Or give p-values to AlarmBudget(alpha=...).update_many(p)."
         )
     if hasattr(detector, "fit"):
         check_is_fitted(detector, "reference_")

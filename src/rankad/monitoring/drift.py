@@ -349,8 +349,8 @@ class DriftMonitor:
         warn_user(
             f"After {self.n_seen} scores the monitor sees that each score is like those just "
             "before. Bets on single scores would alarm without a drift. So it starts anew, learns "
-            "the memory of the stream from the next scores, and bets on blocks. It cannot alarm "
-            'before. Fit the detector with calibration_split="time" to learn from its reference, '
-            "or give the length of the blocks as dependence.",
+            "the memory of the stream from the next scores, and then bets on blocks. Until then it "
+            "cannot alarm. To learn from the reference instead, fit the detector with "
+            'calibration_split="time". Or set dependence to the length of the blocks.',
             CalibrationWarning,
         )
