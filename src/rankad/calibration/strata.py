@@ -46,11 +46,11 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
 
     Notes
     -----
-    Why the shared reference has strata with exactly m rows, which do not use it: count the new row
-    as one more row of its stratum, and call a stratum small if it then has at most m rows. This
-    rule does not know which row is the new one. So among the rows of small strata the new row is
-    exchangeable with the others. The new row's stratum is small if it has fewer than m reference
-    rows. Another stratum is small if it has at most m.
+    The shared reference also has the rows of strata with exactly m rows, although these strata do
+    not use it. The reason: count the new row as one more row of its stratum, and call a stratum
+    small if it then has at most m rows. This rule treats the new row as it treats every other row.
+    So the new row is exchangeable with the other rows of small strata. The stratum of the new row
+    is small if it has fewer than m reference rows. Any other stratum is small if it has at most m.
 
     Examples
     --------

@@ -40,9 +40,9 @@ class AlarmBudget:
     alpha : float, default=0.01
         Share of rows that may alarm.
     burst : float, default=20
-        Number of alarms in a row that the budget grants at its usual level. The step is
-        ``alpha / burst``. The budget recovers from a burst in ``burst / alpha`` rows. A small
-        burst holds the rate more tightly. It costs power, as the level moves more.
+        Number of consecutive alarms that the budget grants at its usual level. The step is
+        ``alpha / burst``. The budget recovers from a burst in ``burst / alpha`` rows. With a small
+        burst the share of alarms stays closer to alpha, but fewer anomalies are found.
     decay : float, default=0.0
         With 0 the step stays ``alpha / burst``. Above 0 the step of row t is
         ``alpha / burst * t^-decay``. With a decay above 1/2 the level converges if the rows are
