@@ -406,9 +406,10 @@ class BaseDetector(FittingDetector):
         Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
         holds for any reference, if the rows are fresh, nominal, drawn independently, and have the
         distribution of future rows. For rows of groups or in the order of time it is too narrow.
-        Then give one row of each group, or rows that are far apart in time. If the reference was held out, the count is also compared with the smallest and the
-        largest count that this reference allows: see `Audit.verdict`. `Audit.detectable_rate` says
-        how large a rate this audit can notice.
+        Then give one row of each group, or rows that are far apart in time. If the reference was
+        held out, the count is also compared with the smallest and the largest count that this
+        reference allows: see `Audit.verdict`. `Audit.detectable_rate` says how large a rate this
+        audit can notice.
 
         Parameters
         ----------

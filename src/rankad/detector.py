@@ -116,11 +116,11 @@ class RankAD(BaseDetector):
         of the rows lies far from all others, because "auto" would leave that group out.
     calibration : {"split", "train", "cross"}, default="split"
         Where the reference scores come from. "split" holds rows out, and its false-alarm rate is
-        guaranteed if the rows are independent draws. "train" is the paper's rank among the training rows. With the default sigma it
-        gives several times more false alarms than alpha. "cross" scores each row by a ranker that
-        was trained without its fold. Then every row trains and calibrates, without a guarantee. On
-        rows without repeats the measured rate is near alpha. If rows repeat (counts, codes), it can
-        be several times alpha, and ``fit`` warns.
+        guaranteed if the rows are independent draws. "train" is the paper's rank among the training
+        rows. With the default sigma it gives several times more false alarms than alpha. "cross"
+        scores each row by a ranker that was trained without its fold. Then every row trains and
+        calibrates, without a guarantee. On rows without repeats the measured rate is near alpha. If
+        rows repeat (counts, codes), it can be several times alpha, and ``fit`` warns.
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number of rows. With ``groups`` it
         is a share of the groups, or a number of groups.
@@ -348,8 +348,8 @@ class RankAD(BaseDetector):
         where every row stands twice, each distinct row counts once.
 
         The tests do not see everything. Rows pass if only some of them were copied, at random, or
-        if the rows of each customer are scattered over the file. New rows can then alarm more
-        often than alpha. So if you know of copies, remove them, and if you know of groups, give them.
+        if the rows of each customer are scattered over the file. New rows can then alarm more often
+        than alpha. So if you know of copies, remove them, and if you know of groups, give them.
 
         Parameters
         ----------

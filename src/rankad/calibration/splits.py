@@ -38,8 +38,8 @@ class TimeBlocks:
 
     The rows are cut into stretches of equal length. The last rows of each stretch are held out. The
     rows in a gap on each side of them do not train. So a held-out row has few rows like it among
-    the training rows, as a new row has. Use it as ``RankAD(calibration_split=TimeBlocks(...))``; "time" is
-    ``TimeBlocks(size=calibration_size)``. It also works as a splitter of scikit-learn.
+    the training rows, as a new row has. Use it as ``RankAD(calibration_split=TimeBlocks(...))``;
+    "time" is ``TimeBlocks(size=calibration_size)``. It also works as a splitter of scikit-learn.
 
     Parameters
     ----------
