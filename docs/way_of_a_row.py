@@ -16,6 +16,7 @@ FIT = [
     ("test for copies and dependence", "calibration/sample.py", "tab:green"),
     ("hold some rows out", "calibration/holdout.py", "tab:green"),
     ("scale the columns", "_scaling.py", "0.5"),
+    ("leave outlying rows out", "tuning/training_rows.py", "tab:orange"),
     ("statistic G of each row", "statistics/", "tab:orange"),
     ("pairs of rows of different rank", "preferences/", "tab:orange"),
     ("C, sigma and centers", "tuning/", "tab:orange"),
@@ -30,6 +31,13 @@ PREDICT = [
     ("the model scores them", "models/", "tab:purple"),
     ("kernel sum, far field", "kernels/expansion.py", "tab:orange"),
     ("score < threshold: -1, else +1", "_base.py", "tab:blue"),
+]
+LEGEND = [
+    ("the detector", "tab:blue"),
+    ("stages of Algorithm 1", "tab:orange"),
+    ("the model: what was learned", "tab:purple"),
+    ("calibration", "tab:green"),
+    ("shared by all", "0.5"),
 ]
 WIDTH, HEIGHT, GAP = 4.4, 0.62, 0.28
 
@@ -67,12 +75,21 @@ def draw_column(ax, x, title, boxes):
             )
 
 
+def draw_legend(ax, x, y):
+    """Draw what the colors mean, from the height y downward."""
+    for place, (label, color) in enumerate(LEGEND):
+        at = y - 0.45 * place
+        ax.plot([x, x + 0.4], [at, at], color=color, lw=4, solid_capstyle="round")
+        ax.text(x + 0.6, at, label, va="center", fontsize=11, color="#888888")
+
+
 def main():
-    """Draw both columns."""
+    """Draw both columns, and the legend below the shorter one."""
     mpl.rcParams["svg.hashsalt"] = "rankad"
     fig, ax = plt.subplots(figsize=(10, 10.5))
     draw_column(ax, 0.0, "fit: rows to a model", FIT)
     draw_column(ax, WIDTH + 0.9, "predict: a row to its label", PREDICT)
+    draw_legend(ax, WIDTH + 1.0, -(len(PREDICT) + 1.5) * (HEIGHT + GAP))
     ax.set(xlim=(-0.15, 2 * WIDTH + 1.05), ylim=(-len(FIT) * (HEIGHT + GAP), 0.95))
     ax.set_axis_off()
     path = Path(__file__).parent / "images" / "way_of_a_row.svg"

@@ -19,7 +19,7 @@ def pages(tmp_path_factory):
 
 def test_every_module_has_a_page(pages):
     modules = {f"rankad.{name}" for name in dir(rankad) if f"rankad.{name}" in pages}
-    assert {"rankad.calibration", "rankad.plots"} < modules
+    assert {"rankad.calibration", "rankad.monitoring", "rankad.plots"} < modules
     for module in api_pages.public_modules():
         assert f"<{module}>" in pages["index"]
         assert f"automodule:: {module}\n" in pages[module]

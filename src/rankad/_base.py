@@ -65,8 +65,9 @@ class BaseDetector(FittingDetector):
         """p-value of each row: small = anomalous.
 
         For a new nominal row ``P(p <= alpha) <= alpha``, if the reference is held out
-        (``calibration="split"``). So if you answer every row with ``p <= 0.01``, on average at
-        most 1 of 100 nominal rows gives you a false alarm.
+        (``calibration="split"``) and the rows are independent draws. So if you answer every row
+        with ``p <= 0.01``, on average at most 1 of 100 nominal rows gives you a false alarm.
+        `calibration_record_` says what holds for rows of groups and for rows in the order of time.
 
         Rows that score below every reference score share the smallest p-value. Use `score_samples`
         to order such alarms.
@@ -403,10 +404,12 @@ class BaseDetector(FittingDetector):
         """Count the false alarms on fresh nominal rows, and compare the count with alpha.
 
         Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
-        holds for any reference, if the rows are fresh, nominal, and have the distribution of future
-        rows. If the reference was held out, the count is also compared with the smallest and the
-        largest count that this reference allows: see `Audit.verdict`. `Audit.detectable_rate` says
-        how large a rate this audit can notice.
+        holds for any reference, if the rows are fresh, nominal, drawn independently, and have the
+        distribution of future rows. For rows of groups or in the order of time it is too narrow.
+        Then give one row of each group, or rows that are far apart in time. If the reference was
+        held out, the count is also compared with the smallest and the largest count that this
+        reference allows: see `Audit.verdict`. `Audit.detectable_rate` says how large a rate this
+        audit can notice.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ def _require_numeric_columns(X: Any) -> None:
     if not_numeric:
         raise ValueError(
             f"Columns {not_numeric} are not numeric. Encode or drop them before fitting and "
-            "scoring."
+            "scoring. For time stamps, put rankad.TimeColumns before the detector in a pipeline."
         )
 
 

@@ -116,11 +116,11 @@ class RankAD(BaseDetector):
         of the rows lies far from all others, because "auto" would leave that group out.
     calibration : {"split", "train", "cross"}, default="split"
         Where the reference scores come from. "split" holds rows out, and its false-alarm rate is
-        guaranteed. "train" is the paper's rank among the training rows. With the default sigma it
-        gives several times more false alarms than alpha. "cross" scores each row by a ranker that
-        was trained without its fold. Then every row trains and calibrates, without a guarantee. On
-        rows without repeats the measured rate is near alpha. If rows repeat (counts, codes), it can
-        be several times alpha, and ``fit`` warns.
+        guaranteed if the rows are independent draws. "train" is the paper's rank among the training
+        rows. With the default sigma it gives several times more false alarms than alpha. "cross"
+        scores each row by a ranker that was trained without its fold. Then every row trains and
+        calibrates, without a guarantee. On rows without repeats the measured rate is near alpha. If
+        rows repeat (counts, codes), it can be several times alpha, and ``fit`` warns.
     calibration_size : float or int, default=0.25
         Rows that "split" holds out: a share of the rows, or a number of rows. With ``groups`` it
         is a share of the groups, or a number of groups.
@@ -129,7 +129,8 @@ class RankAD(BaseDetector):
         groups. "time" is for rows in the order of time: it holds out ten runs of consecutive rows,
         with gaps around them (see `rankad.calibration.TimeBlocks`). The false-alarm rate is then
         near alpha if the rows span many times the memory of the stream; `fit` warns if they do not.
-        A splitter of scikit-learn decides by its first split.
+        A splitter of scikit-learn decides by its first split. Without groups, its held-out rows
+        count as runs of consecutive rows.
     n_jobs : int, optional
         Number of threads for cross-validation, the neighbor search, and scoring of large batches.
     random_state : int, RandomState or None, default=None
@@ -341,9 +342,14 @@ class RankAD(BaseDetector):
     ) -> Self:
         """Learn from nominal rows, and calibrate (Algorithm 1).
 
-        The rows are tested first: whether they are copies of one another, and whether near rows of
-        the file are alike. Independent draws fail each test with a probability of at most .001.
-        Then a warning says what to do. Copies are left out: each distinct row counts once.
+        Two tests of the rows come first. Are they copies of one another? Are rows that are near
+        each other in the file alike? Independent draws fail each test with a probability of at most
+        .001. If a test fails, a warning says what to do. If the rows are copies, as in a table
+        where every row stands twice, each distinct row counts once.
+
+        The tests do not see everything. Rows pass if only some of them were copied, at random, or
+        if the rows of each customer are scattered over the file. New rows can then alarm more often
+        than alpha. So if you know of copies, remove them, and if you know of groups, give them.
 
         Parameters
         ----------

@@ -52,6 +52,10 @@ class TimeColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     column of dates need it before: ``make_pipeline(TimeColumns("time"), RankAD())``. The other
     columns pass as they are, and may hold NaN.
 
+    The columns of the weekday change slowly. So if they stand before the hold-out, a fit with
+    ``calibration_split="time"`` may warn that the rows are worth few independent ones. Then give
+    more weeks, or ``parts=["hour"]``.
+
     Parameters
     ----------
     column : int or str, default=0

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import oracles
 from rankad import RankAD
 from rankad.baselines import KLPE
-from rankad.calibration import TimeScores
+from rankad.calibration import TimeScores, reference_for_discoveries
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
 pytestmark = pytest.mark.filterwarnings("ignore:ECOD scores a row differently:UserWarning")
@@ -239,6 +239,37 @@ def test_training_scores_are_replaced_by_strata_of_new_rows(rng):
     detector.calibrate(rows, strata=strata)
     assert detector.reference_.guarantee == detector.strata_.guarantee == "exact"
     assert detector.reference_.size == 300
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_a_batch_that_strata_are_too_small_for_is_told_the_number_needed(rng, confidence):
+    detector = KLPE(random_state=0).fit(rng.normal(size=(400, 2)))
+    detector.calibrate(rng.normal(size=(200, 2)), strata=["a"] * 200)
+    batch = np.concatenate([rng.normal(size=(99, 2)), [[50.0, 50.0]]])
+    needed = reference_for_discoveries(100, 0.1, 1, confidence=confidence)
+    with pytest.warns(CalibrationWarning, match=f"at least {needed} reference rows"):
+        assert not detector.select(batch, 0.1, strata=["a"] * 100, confidence=confidence).any()
+    detector.calibrate(rng.normal(size=(needed, 2)), strata=["a"] * needed)
+    assert detector.select(batch, 0.1, strata=["a"] * 100, confidence=confidence)[-1]
+
+
+@pytest.mark.parametrize(
+    ("params", "with_groups", "remedy"),
+    [
+        ({}, True, "one nominal row of each of many groups"),
+        ({"calibration_split": "time"}, False, "nominal rows that are far apart in time"),
+    ],
+)
+def test_strata_of_dependent_rows_name_the_rows_that_help(rng, params, with_groups, remedy):
+    rows, strata = rows_and_strata(rng, 800)
+    groups = {"groups": np.arange(800) // 4} if with_groups else {}
+    detector = KLPE(random_state=0, **params)
+    with pytest.raises(ValueError, match=f"Or fit without strata, take {remedy}"):
+        detector.fit(rows, strata=strata, **groups)
+    detector.fit(rows, **groups).set_params(calibration_split="random")
+    new, of_new = rows_and_strata(rng, 400)
+    detector.calibrate(new, strata=of_new, replace=True)
+    assert detector.predict(new, 0.1, strata=of_new).shape == (400,)
 
 
 def test_strata_promise_no_more_than_the_common_reference(calibrated, rng):

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import gamma
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from rankad import RankAD
 from rankad.calibration import (
@@ -359,8 +361,17 @@ def test_scores_of_groups_are_refused():
 def test_what_is_no_fitted_detector_is_refused():
     with pytest.raises(NotFittedError):
         stream_reference(RankAD())
-    with pytest.raises(TypeError, match="must be a calibrated detector or None"):
+    with pytest.raises(TypeError, match="must be a fitted detector of rankad, reference"):
         stream_reference(np.arange(9.0))
+
+
+def test_a_pipeline_is_told_what_to_give_instead(rng):
+    pipe = make_pipeline(StandardScaler(), RankAD(random_state=0)).fit(rng.normal(size=(200, 2)))
+    with pytest.raises(TypeError, match=r"Of a pipeline, give the last step, pipe\[-1\]"):
+        DriftMonitor(pipe)
+    assert not DriftMonitor(pipe[-1], random_state=0).update_rows(
+        pipe[:-1].transform(rng.normal(size=(50, 2)))
+    )
 
 
 def test_a_rounded_reference_is_refused():

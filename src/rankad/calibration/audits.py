@@ -42,7 +42,9 @@ class Audit:
     confidence : float
         Probability of the interval, and of the range of counts.
     low, high : float
-        Interval that holds the detector's own rate with the confidence (Clopper and Pearson).
+        Interval that contains the detector's own rate with the confidence (Clopper and Pearson), if
+        the fresh rows were drawn independently. For rows that are like each other, as those of one
+        stream or one group, it is too narrow.
     max_alarms, min_alarms : int or None
         Largest and smallest count that the reference allows, from the exact law of the count. None
         if the reference was not held out, or is too small for alpha.

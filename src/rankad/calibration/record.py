@@ -53,7 +53,9 @@ class CalibrationStep:
 class CalibrationRecord:
     """What a detector promises, and how it came to that: for someone who must defend its alarms.
 
-    Records of equal fits are equal, except for the time.
+    Records of equal fits are equal; the times do not count. So a record is checked by a new fit
+    with the same rows and parameters: the two records are ``==``. For that, ``random_state`` must
+    be a number. Two JSON files are compared without their entries ``created``.
 
     Parameters
     ----------

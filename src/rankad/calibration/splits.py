@@ -36,10 +36,10 @@ def drawn_units(n: int, size: float, rng: np.random.RandomState, unit: str) -> I
 class TimeBlocks:
     """Hold out runs of consecutive rows: for rows in the order of time.
 
-    The rows are cut into stretches of equal length. The last rows of each stretch are held out, and
-    the rows near them do not train. So a held-out row has as few relatives among the training rows
-    as a new row has. Use it as ``RankAD(calibration_split=TimeBlocks(...))``; "time" is
-    ``TimeBlocks(size=calibration_size)``. It also works as a splitter of scikit-learn.
+    The rows are cut into stretches of equal length. The last rows of each stretch are held out. The
+    rows in a gap on each side of them do not train. So a held-out row has few rows like it among
+    the training rows, as a new row has. Use it as ``RankAD(calibration_split=TimeBlocks(...))``;
+    "time" is ``TimeBlocks(size=calibration_size)``. It also works as a splitter of scikit-learn.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 
@@ -46,11 +46,11 @@ class StrataScores(Mapping[Hashable, ReferenceScores]):
 
     Notes
     -----
-    Why the shared reference has strata with exactly m rows, which do not use it: count the new row
-    as one more row of its stratum, and call a stratum small if it then has at most m rows. This
-    rule does not know which row is the new one. So among the rows of small strata the new row is
-    exchangeable with the others. The new row's stratum is small if it has fewer than m reference
-    rows. Another stratum is small if it has at most m.
+    The shared reference also has the rows of strata with exactly m rows, although these strata do
+    not use it. The reason: count the new row as one more row of its stratum, and call a stratum
+    small if it then has at most m rows. This rule treats the new row as it treats every other row.
+    So the new row is exchangeable with the other rows of small strata. The stratum of the new row
+    is small if it has fewer than m reference rows. Any other stratum is small if it has at most m.
 
     Examples
     --------
@@ -197,6 +197,13 @@ def labels_of_rows(strata: object, n_rows: int, chosen: IntArray) -> StratumLabe
     return labels.of_rows(chosen)
 
 
+#: Rows that are drawn independently, beside a reference whose rows are not.
+_SINGLE_ROWS: Final = {
+    "groups": "one nominal row of each of many groups",
+    "time": "nominal rows that are far apart in time",
+}
+
+
 def require_single_rows(common: ReferenceScores) -> None:
     """Refuse strata beside a common reference whose rows are not drawn one by one.
 
@@ -204,7 +211,8 @@ def require_single_rows(common: ReferenceScores) -> None:
     """
     if common.guarantee != "exact":
         raise ValueError(
-            "strata need a reference of single rows, drawn independently; got the reference "
-            f"{common}. Call calibrate(X, strata=..., replace=True) with such rows, for rows in "
-            "the order of time after set_params(calibration_split='random'), or leave out strata."
+            f"strata need a reference of single rows, drawn independently; got {common}. Leave "
+            f"out strata. Or fit without strata, take {_SINGLE_ROWS[common.guarantee]} "
+            "that fit has not seen, and call set_params(calibration_split='random')"
+            ".calibrate(X, strata=..., replace=True)."
         )

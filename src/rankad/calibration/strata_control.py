@@ -90,14 +90,17 @@ class StrataControl:
         """Which scores of a batch to call anomalies (see `RankAD.select`)."""
         p = self.p_values(scores, confidence)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
+        if is_selected.any():
+            return is_selected
         smallest = np.array([reference.smallest_alpha for reference in self._references])
-        n_lowest = int(((p <= smallest[self.labels.codes]) & (p < 1.0)).sum())
-        if n_lowest > 0 and not is_selected.any():
-            needed = reference_for_discoveries(len(p), fdr, n_lowest)
+        plain_p = self.p_values(scores)
+        n_lowest = int(((plain_p <= smallest[self.labels.codes]) & (plain_p < 1.0)).sum())
+        if n_lowest > 0:
+            needed = reference_for_discoveries(len(p), fdr, n_lowest, confidence=confidence)
             warn_user(
                 f"{n_lowest} of {len(p)} rows have the smallest p-value that their strata can "
-                f"give. It is too coarse to select them at fdr={fdr}. With {needed} reference rows "
-                "in each of these strata it is not: call calibrate(X, strata=...).",
+                f"give. It is too coarse to select them at fdr={fdr}. Give each of these strata "
+                f"at least {needed} reference rows: call calibrate(X, strata=...).",
                 CalibrationWarning,
             )
         return is_selected

@@ -1,4 +1,4 @@
-"""Certified counts: at least so many of these alarms are true, whichever alarms are chosen.
+"""Certified counts: lower limits of the number of true alarms, whichever alarms are chosen.
 
 Let m p-values be given. The test of Simes rejects a set of k of them at the level a if its j-th
 smallest is at most ``j a / k``, for some j. *Closed testing* tests all subsets. A set S then has at
@@ -30,9 +30,9 @@ from rankad.calibration.discoveries import checked_p_values
 class TrueAlarms:
     """Lower limits of the number of true alarms in a batch, for all choices of alarms at once.
 
-    A row is a *true alarm* if it is no draw from the nominal distribution. With the confidence,
-    over the draws of the reference and of the batch, all limits hold together. So you may look at
-    them first, and choose an alpha, or single rows, afterwards.
+    A row is a *true alarm* if it was not drawn from the nominal distribution. With the confidence,
+    all limits hold together, over the draws of the reference and of the batch. So you may look at
+    the limits first, and then choose an alpha or single rows.
 
     Parameters
     ----------

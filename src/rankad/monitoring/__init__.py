@@ -1,4 +1,8 @@
-"""Monitoring with a fitted detector and new rows: drift, shift, an alarm budget, and episodes."""
+"""Monitoring with a fitted detector and new rows: drift, shift, an alarm budget, and episodes.
+
+`DriftMonitor`, `Reweighted`, `AlarmBudget` and `Episodes` are names of `rankad`. Here are the
+results of `Episodes`, and how many false episodes to expect in a day.
+"""
 
 from rankad.monitoring.alarm_budget import AlarmBudget
 from rankad.monitoring.drift import DriftMonitor

@@ -40,9 +40,9 @@ class AlarmBudget:
     alpha : float, default=0.01
         Share of rows that may alarm.
     burst : float, default=20
-        Number of alarms in a row that the budget grants at its usual level. The step is
-        ``alpha / burst``. The budget recovers from a burst in ``burst / alpha`` rows. A small
-        burst holds the rate more tightly. It costs power, as the level moves more.
+        Number of consecutive alarms that the budget grants at its usual level. The step is
+        ``alpha / burst``. The budget recovers from a burst in ``burst / alpha`` rows. With a small
+        burst the share of alarms stays closer to alpha, but fewer anomalies are found.
     decay : float, default=0.0
         With 0 the step stays ``alpha / burst``. Above 0 the step of row t is
         ``alpha / burst * t^-decay``. With a decay above 1/2 the level converges if the rows are
@@ -289,7 +289,8 @@ def _require_detector(detector: Any) -> None:
     if not callable(getattr(detector, "p_values", None)):
         raise TypeError(
             f"detector must have a method p_values, as every detector of rankad; got {detector!r}. "
-            "Give p-values to AlarmBudget(alpha=...).update_many(p)."
+            "Of a pipeline, give the last step, pipe[-1], and rows that pipe[:-1].transform has "
+            "made. Or give p-values to AlarmBudget(alpha=...).update_many(p)."
         )
     if hasattr(detector, "fit"):
         check_is_fitted(detector, "reference_")

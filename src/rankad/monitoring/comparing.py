@@ -79,8 +79,8 @@ class Comparison:
         if len(in_order) and blocks.block_length is None:
             warn_user(
                 f"The reference has {len(in_order)} scores in the order of time. That is too few "
-                f"for {MIN_BLOCKS} blocks, so the monitor also learns from the stream, and cannot "
-                "alarm before. Calibrate with more rows.",
+                f"for {MIN_BLOCKS} blocks, so the monitor also learns from the stream. Until it "
+                "has learned, it cannot alarm. Calibrate with more rows.",
                 CalibrationWarning,
             )
         return cls(blocks, None, digest, seed)
@@ -150,11 +150,15 @@ def stream_reference(detector: Any) -> ReferenceScores | None:
     """Reference of a detector. Its scores must be exchangeable with new scores. None has none."""
     if detector is None:
         return None
-    if hasattr(detector, "fit"):
+    if hasattr(detector, "fit") and hasattr(detector, "p_values"):
         check_is_fitted(detector, "reference_")
     reference = getattr(detector, "reference_", detector)
     if not isinstance(reference, ReferenceScores):
-        raise TypeError(f"detector must be a calibrated detector or None; got {detector!r}.")
+        raise TypeError(
+            "detector must be a fitted detector of rankad, reference scores or None; got "
+            f"{detector!r}. Of a pipeline, give the last step, pipe[-1], and rows that "
+            "pipe[:-1].transform has made."
+        )
     if reference.guarantee not in ("exact", "time"):
         raise ValueError(
             f"A stream can only be compared with held-out scores; got {reference!r}. Fit with "

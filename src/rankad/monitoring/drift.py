@@ -72,9 +72,9 @@ class DriftMonitor:
     dependence : "auto", int or None, default="auto"
         "auto" bets on blocks if scores depend on those just before, and else on single scores. Its
         tests call independent scores dependent with a probability of about 0.002. No alarm comes
-        before 64 scores of the stream. None always bets on single scores. A number is the length of
-        the blocks, at least 2. The first 10 blocks are only learned from. They are those of a
-        reference in the order of time, or else of the stream.
+        before 64 scores of the stream. None always bets on single scores. A number, at least 2, is
+        the length of the blocks. The monitor learns from the first 10 blocks, and does not bet on
+        them. They come from the reference if it is in the order of time, else from the stream.
     history_size : int, default=0
         How many of the last values of `log_martingale` to keep in `history`.
     random_state : int, RandomState or None
@@ -349,8 +349,8 @@ class DriftMonitor:
         warn_user(
             f"After {self.n_seen} scores the monitor sees that each score is like those just "
             "before. Bets on single scores would alarm without a drift. So it starts anew, learns "
-            "the memory of the stream from the next scores, and bets on blocks. It cannot alarm "
-            'before. Fit the detector with calibration_split="time" to learn from its reference, '
-            "or give the length of the blocks as dependence.",
+            "the memory of the stream from the next scores, and then bets on blocks. Until then it "
+            "cannot alarm. To learn from the reference instead, fit the detector with "
+            'calibration_split="time". Or set dependence to the length of the blocks.',
             CalibrationWarning,
         )

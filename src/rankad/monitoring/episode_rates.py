@@ -123,8 +123,8 @@ def _in_time_order(reference: Any) -> TimeScores:
     scores = getattr(reference, "reference_", reference)
     if not isinstance(scores, TimeScores):
         raise TypeError(
-            f"Episodes are counted on held-out runs of consecutive rows; got {scores!r}. Hold out "
-            "such runs, or give their scores: TimeScores.from_runs(scores, run_starts)."
+            f"Episodes are counted on held-out runs of consecutive rows; got {scores!r}. Fit on "
+            "rows in the order of time with calibration_split='time'."
         )
     return scores
 

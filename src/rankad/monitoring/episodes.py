@@ -95,12 +95,13 @@ class Episodes:
     Parameters
     ----------
     gap : float, default=1
-        An alarm joins an episode if it comes at most so long after the last alarm of the episode.
-        Without times, the unit is rows of the entity: an episode ends after ``gap`` quiet rows.
-        With times, it is their unit, or seconds if they are dates.
+        Longest distance between an alarm and the last alarm of the episode that it joins. Without
+        times, it is a number of rows of the entity: an episode ends after ``gap`` quiet rows. With
+        times, it has their unit, or seconds if they are dates.
     cooldown : float, default=0
-        No new episode opens for so long after the last alarm of an episode. It has an effect if
-        it is above ``gap``. Alarms in a cool-down are only counted, in `n_suppressed`.
+        Time after the last alarm of an episode in which no new episode opens, in the unit of
+        ``gap``. It has an effect only if it is above ``gap``. Alarms in a cool-down are only
+        counted, in `n_suppressed`.
 
     Attributes
     ----------
