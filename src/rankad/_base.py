@@ -315,7 +315,9 @@ class BaseDetector(FittingDetector):
         """Alpha for a budget of false alarms a day.
 
         If all rows are nominal, this alpha gives on average at most ``alarms_per_day`` false alarms
-        to answer in a day. It is refused if the reference is too small for it.
+        to answer in a day. It is refused if the reference is too small for it. The number is as
+        good as the promise of the reference: with ``groups`` it is for rows of new groups, and with
+        ``calibration_split="time"`` it is near, not proved.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass
 from functools import wraps
@@ -36,13 +36,14 @@ from rankad.calibration import (
     grown,
 )
 from rankad.calibration.copies import HashArray
+from rankad.calibration.splits import are_runs, run_starts
 from rankad.calibration.strata import (
-    held_out_labels,
     labels_of_rows,
     recalibrated,
-    require_single_rows,
+    require_random_holdout,
 )
 from rankad.calibration.strata_control import warn_if_strata_too_coarse
+from rankad.calibration.stratum_labels import N_NAMED
 from rankad.models import Model
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -99,6 +100,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     calibration_indices_: IntArray
     calibration_record_: CalibrationRecord
     _trained_rows: KnownRows
+    _trained_groups: frozenset[Hashable]
     _reference_rows: KnownRows
     _model: Model
 
@@ -130,19 +132,22 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = copy(self)
         _delete_fitted_attributes(fitted)
         rows = training_rows(fitted, X)
+        labels = labels_of_rows(strata, len(rows), np.arange(len(rows)))
+        if labels is not None:
+            require_random_holdout(self.calibration, self.calibration_split, groups)
         # Training ranks promise nothing, so no test is made for them.
         is_tested = self.calibration != "train"
-        labels = labels_of_rows(strata, len(rows), np.arange(len(rows)))
         sample = Sample.tested(rows, groups, labels) if is_tested else Sample.plain(rows, groups)
-        if is_tested:
-            is_in_order = sample.groups is None and self.calibration_split != "random"
-            sample.warn(in_order_of_time=is_in_order)
         rng = check_random_state(self.random_state)
         options = HoldoutOptions(self.calibration_size, self.calibration_split)
         holdout = HOLDOUTS[self.calibration](sample, options, rng)
+        if is_tested:
+            is_in_time = sample.groups is None and self.calibration_split != "random"
+            # A splitter may scatter the held-out rows, and that is a hold-out at random.
+            starts, n_held_out = run_starts(holdout.calibration), len(holdout.calibration)
+            sample.warn(in_order_of_time=is_in_time and are_runs(starts, n_held_out))
         held_out = sample.indices[holdout.calibration]
-        labels = held_out_labels(labels, len(rows), held_out, self.calibration)
-        return Start(fitted, sample, holdout, labels, rng)
+        return Start(fitted, sample, holdout, labels_of_rows(labels, len(rows), held_out), rng)
 
     def _end_fit(
         self, start: Start, model: Model, reference: ReferenceScores, **attributes: Any
@@ -151,7 +156,6 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         fitted, sample, holdout = start.fitted, start.sample, start.holdout
         trained, held_out = sample.of(holdout.training), sample.of(holdout.calibration)
         if start.labels is not None:  # strata of the held-out rows
-            require_single_rows(reference)
             scores = model(start.rows[holdout.calibration], getattr(self, "n_jobs", None))
             attributes["strata_"] = StrataScores.from_scores(scores, start.labels).with_rounding(
                 model.rounding
@@ -170,6 +174,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 reference,
             ),
             "_trained_rows": sample.known(holdout.training),
+            "_trained_groups": sample.groups_of(holdout.training),
             "_reference_rows": sample.known(holdout.calibration),
         }
         fitted.__dict__.update(attributes, _fitted_names=(*attributes, "strata_"))
@@ -277,6 +282,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         everything = np.arange(len(sample.rows))
         new = sample.of(everything)
         self._require_new(new, "calibrate", also_reference=not replace)
+        self._require_new_groups(sample.groups_of(everything))
         scores = self._checked_scores(sample.rows)
         reference = grown(
             self.reference_,
@@ -332,6 +338,16 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"{method} needs new rows, but about {share:.0%} of these rows are in the "
                 f"reference already. Give other rows{remedy}."
+            )
+
+    def _require_new_groups(self, groups: frozenset[Hashable]) -> None:
+        """Refuse groups that trained: their rows look more nominal than those of new groups."""
+        trained = sorted(map(repr, groups & self._trained_groups))
+        if trained:
+            raise ValueError(
+                f"Some groups have trained this detector: {', '.join(trained[:N_NAMED])}. Their "
+                "rows look more nominal than rows of a new group. Leave them out. If they are "
+                "other groups, give them new labels."
             )
 
 

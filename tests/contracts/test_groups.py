@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from detectors import CASES
 from numpy.testing import assert_array_equal
+from scipy.signal import lfilter
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import (
@@ -17,6 +18,7 @@ from sklearn.model_selection import (
     GroupShuffleSplit,
     KFold,
     PredefinedSplit,
+    ShuffleSplit,
     TimeSeriesSplit,
 )
 from sklearn.pipeline import make_pipeline
@@ -399,3 +401,33 @@ def test_a_file_may_be_sorted_by_its_strata(rng):
     streams = np.concatenate([rng.normal(size=(300, 2)).cumsum(axis=0) for _ in "abc"])
     with pytest.warns(CalibrationWarning, match="near each other in the file are alike"):
         detector.calibrate(streams, strata=strata)
+
+
+def test_a_splitter_that_scatters_the_held_out_rows_is_no_hold_out_in_time(rng):
+    noise = rng.normal(size=(1_200, 2))
+    stream = lfilter([1.0], [1.0, -0.9], noise, axis=0)
+    detector = KLPE(calibration_split=ShuffleSplit(1, test_size=0.25, random_state=0))
+    detector.fit(noise)  # independent draws: no warning
+    assert "near alpha" in detector.calibration_record_.promise
+    with pytest.warns(CalibrationWarning, match="near each other in the file are alike"):
+        detector.fit(stream)
+    assert detector.calibration_record_.promise.startswith("Nothing is promised")
+    in_time = KLPE(calibration_split=TimeBlocks(n_blocks=3, size=0.25))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The 1200 rows depend", CalibrationWarning)
+        in_time.fit(stream)
+    assert "near alpha" in in_time.calibration_record_.promise
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_groups_that_trained_are_refused(replace, data, rng):
+    rows, groups = data
+    detector = KLPE(random_state=0, alpha=0.3).fit(rows, groups=groups)
+    trained = np.setdiff1d(groups, groups[detector.calibration_indices_])[:3]
+    new = rng.normal(size=(6, 2))
+    before = dict(detector.__dict__)
+    with pytest.raises(ValueError, match=f"groups have trained this detector: {trained[0]}, "):
+        detector.calibrate(new, groups=np.repeat(trained, 2), replace=replace)
+    assert detector.__dict__ == before
+    detector.calibrate(new, groups=["a", "a", "b", "b", "c", "c"], replace=replace)
+    assert detector.reference_.size == (3 if replace else 18)

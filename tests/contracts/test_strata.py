@@ -281,3 +281,16 @@ def test_strata_promise_no_more_than_the_common_reference(calibrated, rng):
         detector.calibrate(rows, strata=strata)
     assert (detector.reference_, detector.strata_) == before
     assert detector.calibrate(rows, strata=strata, replace=True).strata_.guarantee == "exact"
+
+
+def test_a_fit_that_cannot_have_strata_is_refused_before_it_learns(rng):
+    def learn(*rows):
+        raise AssertionError("the fit has begun to learn")
+
+    rows, strata = rows_and_strata(rng, 300)
+    detector = RankAD(statistic=learn, random_state=0)
+    with pytest.raises(ValueError, match="held out at random; got groups"):
+        detector.fit(rows, groups=np.arange(300) // 3, strata=strata)
+    detector.set_params(calibration_split="time")
+    with pytest.raises(ValueError, match="held out at random; got calibration_split='time'"):
+        detector.fit(rows, strata=strata)

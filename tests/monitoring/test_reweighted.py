@@ -252,3 +252,13 @@ def test_the_simplest_of_the_best_classifiers_is_taken(draw, model, rng):
 def test_ratios_that_make_no_sense_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(np.zeros((5, 2)))
+
+
+def test_rows_that_trained_are_refused(rng):
+    rows = rng.normal(size=(400, 2))
+    detector = KLPE(random_state=0).fit(rows)
+    for make in (Reweighted, Reweighted.estimated):
+        other = (lambda X: np.ones(len(X))) if make is Reweighted else rng.normal(size=(400, 2))
+        with pytest.raises(ValueError, match="Reweighted needs new rows, but about 75%"):
+            make(detector, rows, other)
+        make(detector, rows[detector.calibration_indices_], other)  # held-out rows may come again

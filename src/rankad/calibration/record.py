@@ -12,8 +12,9 @@ from numbers import Integral
 from typing import Any, Final, Self
 
 from rankad.calibration.copies import HashArray
-from rankad.calibration.reference import ReferenceScores
+from rankad.calibration.reference import ReferenceScores, TimeScores
 from rankad.calibration.sample import SampleTest
+from rankad.calibration.splits import are_runs
 
 _PACKAGES: Final = ("rankad", "numpy", "scipy", "scikit-learn", "numba")
 
@@ -135,7 +136,10 @@ def promise(reference: ReferenceScores, steps: tuple[CalibrationStep, ...]) -> s
     sentence = _PROMISES[reference.guarantee].format(n=reference.size)
     if "copies" in failed:
         sentence = sentence.replace("a new nominal row", "a new nominal row that is no copy", 1)
-    if "order" in failed and reference.guarantee in ("exact", "groups", "empirical"):
+    is_in_time = isinstance(reference, TimeScores) and are_runs(  # a splitter may scatter rows
+        reference.run_starts, reference.size
+    )
+    if "order" in failed and not is_in_time and reference.guarantee != "none":
         units = "groups" if reference.guarantee == "groups" else "rows"
         return (
             f"Nothing is promised: {units} that are near each other in the file are alike, so they "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Self
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 
@@ -45,10 +46,6 @@ class SampleTest:
     level: float
     is_passed: bool
     finding: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Name, level, outcome and finding, ready for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +127,10 @@ class Sample:
     def known(self, chosen: IntArray) -> KnownRows:
         """Memory of some of the rows."""
         return KnownRows.from_hashes(self.of(chosen), self.draws[chosen])
+
+    def groups_of(self, chosen: IntArray) -> frozenset[Hashable]:
+        """Labels of the groups that some of the rows are in; none without groups."""
+        return frozenset() if self.groups is None else frozenset(self.groups.of_rows(chosen).keys)
 
     def of(self, indices: IntArray) -> HashArray:
         """Hashes of some of the rows."""

@@ -167,5 +167,14 @@ def run_starts(indices: IntArray) -> IntArray:
     return np.flatnonzero(np.diff(indices, prepend=indices[0] - 2) > 1)
 
 
+def are_runs(starts: IntArray, n_rows: int) -> bool:
+    """Whether rows with these starts of runs are a few runs, and are not scattered in the file.
+
+    >>> are_runs(np.array([0, 15]), 30), are_runs(np.arange(0, 30, 2), 30)
+    (True, False)
+    """
+    return len(starts) <= max(1, n_rows // _MIN_RUN)
+
+
 def _n_held_out(n: int, size: float) -> int:
     return int(size) if isinstance(size, Integral) else int(np.ceil(size * n))

@@ -175,17 +175,21 @@ def recalibrated(
     return start.extended(scores, labels).pooled(pool_below)
 
 
-def held_out_labels(
-    strata: object, n_rows: int, held_out: IntArray, calibration: str
-) -> StratumLabels | None:
-    """Strata of the held-out rows of a fit, given those of all its rows; None without strata."""
-    if strata is not None and calibration != "split":
+def require_random_holdout(calibration: str, calibration_split: object, groups: object) -> None:
+    """Refuse strata in a fit that holds out no rows, whole groups or runs of rows."""
+    if calibration != "split":
         raise ValueError(
             f"fit(X, strata=...) needs held-out rows, but calibration={calibration!r} has none. "
             "Set calibration='split'. Or fit without strata, and call calibrate(X, strata=...) "
             "with new nominal rows."
         )
-    return labels_of_rows(strata, n_rows, held_out)
+    if groups is not None or calibration_split != "random":
+        found = "groups" if groups is not None else f"calibration_split={calibration_split!r}"
+        raise ValueError(
+            f"fit(X, strata=...) needs independent rows, held out at random; got {found}. Leave "
+            "out strata. Or fit without them, and call set_params(calibration_split='random')"
+            ".calibrate(X, strata=..., replace=True) with new rows that are independent draws."
+        )
 
 
 def labels_of_rows(strata: object, n_rows: int, chosen: IntArray) -> StratumLabels | None:

@@ -161,8 +161,9 @@ def stream_reference(detector: Any) -> ReferenceScores | None:
         )
     if reference.guarantee not in ("exact", "time"):
         raise ValueError(
-            f"A stream can only be compared with held-out scores; got {reference!r}. Fit with "
-            "calibration='split', or call calibrate() with new nominal rows."
+            f"A stream can only be compared with held-out scores; got {reference!r}. Fit with"
+            " calibration='split' and without groups, or call calibrate(X, replace=True) "
+            "with new nominal rows."
         )
     if len(reference.scores) < reference.size:
         raise ValueError(

@@ -8,11 +8,13 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankad._base import BaseDetector
 from rankad._rounding import EXACT
 from rankad._typing import BoolArray, FloatArray, IntArray
 from rankad._validation import scoring_rows
 from rankad._warnings import warn_user
 from rankad.calibration.bounds import require_probability
+from rankad.calibration.copies import row_hashes
 from rankad.calibration.density_ratio import density_ratio
 from rankad.calibration.weighted import Weight, WeightedScores, imbalance
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
@@ -50,7 +52,7 @@ class Reweighted:
     detector : fitted detector
         Any detector with ``score_samples``, higher = more nominal.
     X : array-like of shape (n, d)
-        Held-out nominal rows.
+        Held-out nominal rows. Rows that trained a detector of rankad are refused.
     weight : callable
         Takes rows, and returns their density ratios up to a common factor. It gets rows as you give
         them: a frame, if you give a frame.
@@ -134,6 +136,9 @@ class Reweighted:
         X_new: ArrayLike | None,
     ) -> None:
         """Score and weight the calibration rows, and warn of what makes p-values bad."""
+        if isinstance(detector, BaseDetector):  # other detectors do not know what trained them
+            hashes = row_hashes(scoring_rows(detector, X))
+            detector._require_new(hashes, "Reweighted", also_reference=False)
         self.detector, self.weight = detector, weight
         # Another library's detector has no reference of ours, and then no stated rounding.
         rounding = getattr(getattr(detector, "reference_", None), "rounding", EXACT)
