@@ -17,13 +17,14 @@ from rankad.calibration import (
     FalseAlarmBounds,
     FalseAlarmControl,
     FalseAlarmsPerDay,
+    Sample,
     StrataControl,
     StrataScores,
     StratumLabels,
     TrueAlarms,
 )
 from rankad.calibration.control import checked_alpha
-from rankad.calibration.copies import row_hashes
+from rankad.calibration.strata import labels_of_rows
 from rankad.calibration.strata_control import control_of_stratum
 
 
@@ -407,8 +408,9 @@ class BaseDetector(FittingDetector):
 
         Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
         holds for any reference, if the rows are fresh, nominal, drawn independently, and have the
-        distribution of future rows. For rows of groups or in the order of time it is too narrow.
-        Then give one row of each group, or rows that are far apart in time. If the reference was
+        distribution of future rows. For rows of groups or in the order of time it is too narrow: a
+        warning says so, if near rows of X are alike. Then give one row of each group, or rows that
+        are far apart in time. Rows that the detector knows are refused. If the reference was
         held out, the count is also compared with the smallest and the largest count that this
         reference allows: see `Audit.verdict`. `Audit.detectable_rate` says how large a rate this
         audit can notice.
@@ -442,9 +444,7 @@ class BaseDetector(FittingDetector):
         >>> audit.verdict, round(audit.detectable_rate, 2)
         ('consistent with what was asked for', 0.1)
         """
-        check_is_fitted(self, "reference_")
-        rows = scoring_rows(self, X)
-        self._require_new(row_hashes(rows), "audit", also_reference=True)
+        rows = self._rows_to_audit(X, "audit", strata)
         alpha_asked = self.alpha if alpha is None else alpha
         if strata is not None:
             is_alarm, control = self._alarms_by_stratum(rows, alpha, strata, rule_confidence)
@@ -501,13 +501,22 @@ class BaseDetector(FittingDetector):
         (50, 14, 'consistent with what was asked for')
         """
         control = self._exact_control("audit_selection")
-        rows = scoring_rows(self, X)
-        self._require_new(row_hashes(rows), "audit_selection", also_reference=True)
+        rows = self._rows_to_audit(X, "audit_selection")
         return control.audit_selection(
             *(self._checked_scores(rows), batch_size, fdr, confidence),
             adaptive=adaptive,
             rule_confidence=rule_confidence,
         )
+
+    def _rows_to_audit(self, X: ArrayLike, method: str, strata: object = None) -> FloatArray:
+        """Rows that are new to the detector. Warn if they are no independent draws."""
+        check_is_fitted(self, "reference_")
+        rows = scoring_rows(self, X)
+        labels = labels_of_rows(strata, len(rows), np.arange(len(rows)))
+        sample = Sample.tested(rows, strata=labels)
+        self._require_new(sample.hashes, method, also_reference=True)
+        sample.warn_of_counts()
+        return rows
 
     def _exact_control(self, method: str) -> FalseAlarmControl:
         """Control by a held-out reference. Refuse any other, in the name of the method."""

@@ -431,3 +431,13 @@ def test_groups_that_trained_are_refused(replace, data, rng):
     assert detector.__dict__ == before
     detector.calibrate(new, groups=["a", "a", "b", "b", "c", "c"], replace=replace)
     assert detector.reference_.size == (3 if replace else 18)
+
+
+def test_an_audit_of_dependent_rows_says_that_its_interval_is_too_sure(rng):
+    detector = KLPE(random_state=0).fit(rng.normal(size=(400, 2)))
+    detector.audit(rng.normal(size=(500, 2)))  # independent draws: no warning
+    stream = lfilter([1.0], [1.0, -0.9], rng.normal(size=(500, 2)), axis=0)
+    with pytest.warns(CalibrationWarning, match="the interval and the verdict are too sure"):
+        detector.audit(stream)
+    with pytest.warns(CalibrationWarning, match="copies of 250 distinct rows"):
+        detector.audit(rng.permutation(np.repeat(rng.normal(size=(250, 2)), 2, axis=0)))

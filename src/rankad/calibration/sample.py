@@ -154,6 +154,17 @@ class Sample:
         elif not order.is_passed:
             warn_user(f"{order.finding} {_ADVICE[self.unit]}", CalibrationWarning)
 
+    def warn_of_counts(self) -> None:
+        """Warn that a count of alarms on these rows varies more than on independent draws."""
+        for test in self.tests:
+            if not test.is_passed:
+                warn_user(
+                    f"{test.finding} So the number of alarms varies more than on independent "
+                    "draws, and the interval and the verdict are too sure. Give rows that are "
+                    "independent draws: without copies, one of each group, or far apart in time.",
+                    CalibrationWarning,
+                )
+
     def effective_size(self) -> float:
         """Number of independent rows that the rows are worth, if they are in the order of time."""
         return len(self.rows) / memory(self.rows)

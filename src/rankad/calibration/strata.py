@@ -185,10 +185,10 @@ def require_random_holdout(calibration: str, calibration_split: object, groups: 
         )
     if groups is not None or calibration_split != "random":
         found = "groups" if groups is not None else f"calibration_split={calibration_split!r}"
+        kind = "groups" if groups is not None else "time"
         raise ValueError(
-            f"fit(X, strata=...) needs independent rows, held out at random; got {found}. Leave "
-            "out strata. Or fit without them, and call set_params(calibration_split='random')"
-            ".calibrate(X, strata=..., replace=True) with new rows that are independent draws."
+            f"fit(X, strata=...) needs independent rows, held out at random; got {found}. "
+            f"{_without_strata(kind)}"
         )
 
 
@@ -215,8 +215,15 @@ def require_single_rows(common: ReferenceScores) -> None:
     """
     if common.guarantee != "exact":
         raise ValueError(
-            f"strata need a reference of single rows, drawn independently; got {common}. Leave "
-            f"out strata. Or fit without strata, take {_SINGLE_ROWS[common.guarantee]} "
-            "that fit has not seen, and call set_params(calibration_split='random')"
-            ".calibrate(X, strata=..., replace=True)."
+            f"strata need a reference of single rows, drawn independently; got {common}. "
+            f"{_without_strata(common.guarantee)}"
         )
+
+
+def _without_strata(guarantee: str) -> str:
+    """What to do where a reference can have no strata."""
+    return (
+        f"Leave out strata. Or fit without strata, take {_SINGLE_ROWS[guarantee]} that fit has not "
+        "seen, and call set_params(calibration_split='random').calibrate(X, strata=..., "
+        "replace=True)."
+    )
