@@ -17,13 +17,14 @@ from rankad.calibration import (
     FalseAlarmBounds,
     FalseAlarmControl,
     FalseAlarmsPerDay,
+    Sample,
     StrataControl,
     StrataScores,
     StratumLabels,
     TrueAlarms,
 )
 from rankad.calibration.control import checked_alpha
-from rankad.calibration.copies import row_hashes
+from rankad.calibration.strata import labels_of_rows
 from rankad.calibration.strata_control import control_of_stratum
 
 
@@ -405,10 +406,11 @@ class BaseDetector(FittingDetector):
         """Count the false alarms on fresh nominal rows, and compare the count with alpha.
 
         Each row is nominal, so each alarm on it would be answered in vain. The interval of the rate
-        holds for any reference, if the rows are fresh, nominal, and have the distribution of future
-        rows. If the reference was held out, the count is also compared with the smallest and the
-        largest count that this reference allows: see `Audit.verdict`. `Audit.detectable_rate` says
-        how large a rate this audit can notice.
+        holds for any reference, if the rows are fresh, nominal, independent of each other, and have
+        the distribution of future rows. A warning says if near rows of the file are alike. If the
+        reference was held out, the count is also compared with the smallest and the largest count
+        that this reference allows: see `Audit.verdict`. `Audit.detectable_rate` says how large a
+        rate this audit can notice.
 
         Parameters
         ----------
@@ -439,9 +441,7 @@ class BaseDetector(FittingDetector):
         >>> audit.verdict, round(audit.detectable_rate, 2)
         ('consistent with what was asked for', 0.1)
         """
-        check_is_fitted(self, "reference_")
-        rows = scoring_rows(self, X)
-        self._require_new(row_hashes(rows), "audit", also_reference=True)
+        rows = self._fresh_rows(X, "audit", strata)
         alpha_asked = self.alpha if alpha is None else alpha
         if strata is not None:
             is_alarm, control = self._alarms_by_stratum(rows, alpha, strata, rule_confidence)
@@ -498,13 +498,21 @@ class BaseDetector(FittingDetector):
         (50, 14, 'consistent with what was asked for')
         """
         control = self._exact_control("audit_selection")
-        rows = scoring_rows(self, X)
-        self._require_new(row_hashes(rows), "audit_selection", also_reference=True)
+        rows = self._fresh_rows(X, "audit_selection")
         return control.audit_selection(
             *(self._checked_scores(rows), batch_size, fdr, confidence),
             adaptive=adaptive,
             rule_confidence=rule_confidence,
         )
+
+    def _fresh_rows(self, X: ArrayLike, method: str, strata: object = None) -> FloatArray:
+        """Checked rows of an audit: none that trained or calibrated. Warn if they depend."""
+        check_is_fitted(self, "reference_")
+        rows = scoring_rows(self, X)
+        sample = Sample.tested(rows, None, labels_of_rows(strata, len(rows), np.arange(len(rows))))
+        self._require_new(sample.hashes, method, also_reference=True)
+        sample.warn_of_audit()
+        return rows
 
     def _exact_control(self, method: str) -> FalseAlarmControl:
         """Control by a held-out reference. Refuse any other, in the name of the method."""

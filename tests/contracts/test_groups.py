@@ -431,3 +431,20 @@ def test_groups_that_trained_are_refused(replace, data, rng):
     assert detector.__dict__ == before
     detector.calibrate(new, groups=["a", "a", "b", "b", "c", "c"], replace=replace)
     assert detector.reference_.size == (3 if replace else 18)
+
+
+def test_an_audit_says_if_its_rows_are_no_independent_draws(data, rng):
+    rows, groups = data
+    detector = KLPE(random_state=0, alpha=0.2).fit(rows, groups=groups)
+    detector.audit(rng.normal(size=(500, 2)))  # independent draws: no warning
+    in_order = np.repeat(rng.normal(size=(60, 2)), 10, axis=0) + 0.3 * rng.normal(size=(600, 2))
+    with pytest.warns(CalibrationWarning, match=r"file are alike .* its verdict can be wrong"):
+        detector.audit(in_order)
+    with pytest.warns(CalibrationWarning, match=r"600 rows are copies of 300 .* is too narrow"):
+        detector.audit(np.tile(rng.normal(size=(300, 2)), (2, 1)))
+    strata = np.sort(rng.integers(0, 2, size=600))  # a file may be sorted by its strata
+    of_strata = KLPE(random_state=0, alpha=0.2).fit(rng.normal(size=(600, 2)), strata=strata)
+    fresh = rng.normal(size=(600, 2)) + 5.0 * strata[:, None]
+    of_strata.audit(fresh, strata=strata)
+    with pytest.warns(CalibrationWarning, match="near each other in the file are alike"):
+        of_strata.audit_selection(fresh, batch_size=20)

@@ -154,6 +154,17 @@ class Sample:
         elif not order.is_passed:
             warn_user(f"{order.finding} {_ADVICE[self.unit]}", CalibrationWarning)
 
+    def warn_of_audit(self) -> None:
+        """Warn if rows that are to be counted are no independent draws."""
+        failed = [test.finding for test in self.tests if not test.is_passed]
+        if failed:
+            warn_user(
+                f"{' '.join(failed)} So the interval of this audit is too narrow, and its verdict "
+                "can be wrong. Audit rows that are independent draws: without copies, far apart in "
+                "time, one of each group.",
+                CalibrationWarning,
+            )
+
     def effective_size(self) -> float:
         """Number of independent rows that the rows are worth, if they are in the order of time."""
         return len(self.rows) / memory(self.rows)
