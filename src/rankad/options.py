@@ -121,9 +121,11 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
         nearest neighbors. 4 is a good value where gaps between clusters matter. Scoring takes
         longer (see `KernelExpansion`). It needs an anchor.
     dtype : {"float64", "float32"}, default="float64"
-        Arithmetic of scoring. float32 is used only if it changes no p-value by 1e-3 or more. This
-        is tested on training rows that are moved a little. If the test fails, a warning says so and
-        scoring stays in float64. Training always uses float64.
+        Arithmetic of scoring. float32 is used only if it changes ranks little. This is tested on
+        training rows that are moved a little, ranked among one another: no rank may change by 1e-3
+        or more, and ties up to the rounding may raise the ranks by less than 1e-3 in the mean. If
+        the test fails, a warning says so and scoring stays in float64. Training always uses
+        float64.
 
     Examples
     --------

@@ -1,3 +1,4 @@
+import copy
 import json
 import re
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rankad import RankAD
+from rankad.baselines import KLPE
 from rankad.calibration import (
     CrossFittedScores,
     GroupScores,
@@ -380,3 +382,18 @@ def test_a_rounded_reference_is_refused():
 
     with pytest.raises(ValueError, match="keeps only 3 of its scores"):
         stream_reference(Thinned.from_scores(np.arange(3.0)))
+
+
+def test_a_detector_that_was_fitted_again_is_refused(rng):
+    detector = KLPE(random_state=0).fit(rng.normal(size=(400, 2)))
+    monitor = DriftMonitor(detector, random_state=0)
+    detector.calibrate(rng.normal(size=(100, 2)))
+    monitor.update_rows(rng.normal(size=(50, 2)))  # a calibration keeps the model
+    copied = copy.deepcopy(monitor)
+    copied.update_rows(rng.normal(size=(50, 2)))
+    detector.fit(3.0 * rng.normal(size=(400, 2)))
+    with pytest.raises(ValueError, match=r"was fitted again, .* Call restart\(detector\)"):
+        monitor.update_rows(rng.normal(size=(50, 2)))
+    assert monitor.n_seen == 50
+    monitor.restart(detector).update_rows(3.0 * rng.normal(size=(50, 2)))
+    assert monitor.n_seen == 100

@@ -1,5 +1,6 @@
 """p-values under covariate shift."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -262,3 +263,15 @@ def test_rows_that_trained_are_refused(rng):
         with pytest.raises(ValueError, match="Reweighted needs new rows, but about 75%"):
             make(detector, rows, other)
         make(detector, rows[detector.calibration_indices_], other)  # held-out rows may come again
+
+
+def test_a_detector_that_was_fitted_again_is_refused(rng):
+    detector = KLPE(random_state=0).fit(rng.normal(size=(400, 2)))
+    reweighted = Reweighted(detector, rng.normal(size=(400, 2)), lambda X: np.ones(len(X)))
+    detector.calibrate(rng.normal(size=(100, 2)))
+    reweighted.predict(rng.normal(size=(9, 2)))  # a calibration keeps the model
+    copied = copy.deepcopy(reweighted)
+    detector.fit(3.0 * rng.normal(size=(400, 2)))
+    with pytest.raises(ValueError, match=r"was fitted again, .* Make a new Reweighted"):
+        reweighted.predict(rng.normal(size=(9, 2)))
+    copied.predict(rng.normal(size=(9, 2)))

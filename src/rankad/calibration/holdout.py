@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 from rankad._borrowed import HasMethods, Interval, StrOptions
 from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
+from rankad.calibration.copies import row_hashes
 from rankad.calibration.reference import (
     CrossFittedScores,
     GroupScores,
@@ -201,7 +202,7 @@ def _warn_of_repeated(rows: FloatArray) -> None:
 
     The final model has learned a rare row that a model of the other folds has never seen.
     """
-    counts = np.unique(rows, axis=0, return_counts=True)[1]
+    counts = np.unique(row_hashes(rows), return_counts=True)[1]
     n_repeated = int(counts[counts > 1].sum())
     if n_repeated > _MAX_REPEATED_SHARE * len(rows):
         warn_user(

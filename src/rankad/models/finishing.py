@@ -18,7 +18,7 @@ from rankad.ranker import Ranker, pruned
 from rankad.tuning import Chosen, RankedPoints, TrainingSample, Tuning
 from rankad.tuning.rules import NARROWEST_SIGMA
 
-#: float32 is used if every p-value changes by less than this.
+#: float32 is used if `change_in_float32` is less than this.
 _MAX_P_VALUE_CHANGE = 1e-3
 
 
@@ -78,7 +78,7 @@ def _with_outward_step(
 def _in_float32_if_safe(
     expansion: KernelExpansion, points: FloatArray, mean_neighbor_distance: float
 ) -> KernelExpansion:
-    """The expansion in float32, if no p-value changes by `_MAX_P_VALUE_CHANGE` or more."""
+    """The expansion in float32, if it changes ranks by less than `_MAX_P_VALUE_CHANGE`."""
     # Training rows tie in whole levels. Moved by about the distance of their neighbors, they score
     # like new rows.
     noise = np.random.RandomState(0).normal(size=points.shape)

@@ -22,6 +22,7 @@ from rankad.monitoring.comparing import (
     saved_bets,
     saved_betting,
 )
+from rankad.monitoring.frozen_model import FrozenModel
 from rankad.monitoring.watching import DependenceWatch, Verdict
 
 #: Scores to rank at once: few, so that memory does not grow with a batch.
@@ -117,7 +118,7 @@ class DriftMonitor:
         self._bets = self._betting.start()
         self._history = deque[float](maxlen=history_size)
         seed = int(check_random_state(random_state).randint(2**32, dtype=np.uint64))
-        self._detector = detector
+        self._detector = _scored_by(detector)
         self._comparison = Comparison.begin(detector, self.dependence, seed)
 
     def __repr__(self) -> str:
@@ -186,7 +187,8 @@ class DriftMonitor:
     def update_rows(self, X: ArrayLike) -> bool:
         """Take rows in the order of the stream, and return whether there is an alarm.
 
-        The detector that the monitor was made with scores them.
+        The detector that the monitor was made with scores them. It is refused if it was fitted
+        again since.
 
         Parameters
         ----------
@@ -197,13 +199,13 @@ class DriftMonitor:
         -------
         is_alarm : bool
         """
-        if not hasattr(self._detector, "score_samples"):
+        if self._detector is None:
             raise ValueError(
                 "This monitor has no detector, so it cannot score rows. Make it with "
                 "DriftMonitor(detector) or from_state(state, detector=detector), or give scores "
                 "to update_many."
             )
-        return self.update_many(self._detector.score_samples(X))
+        return self.update_many(self._detector.scores(X))
 
     def update_p(self, p: float) -> bool:
         """Take one p-value that you have computed, and return whether there is an alarm.
@@ -248,7 +250,7 @@ class DriftMonitor:
         else:
             seed = self._comparison.seed
             self._comparison = Comparison.begin(detector, self.dependence, seed, self.n_seen)
-            self._detector = detector
+            self._detector = _scored_by(detector)
         self._bets, self.alarmed_at = self._betting.start(), None
         self._history.clear()
         return self
@@ -310,7 +312,7 @@ class DriftMonitor:
         monitor._comparison = Comparison.from_state(state["comparison"])
         if detector is not None:
             monitor._comparison.require_reference_of(detector)
-            monitor._detector = detector
+            monitor._detector = _scored_by(detector)
         return monitor
 
     def _take(self, scores: FloatArray) -> int:
@@ -354,3 +356,10 @@ class DriftMonitor:
             'calibration_split="time". Or set dependence to the length of the blocks.',
             CalibrationWarning,
         )
+
+
+def _scored_by(detector: Any) -> FrozenModel | None:
+    """What scores the rows of a stream, if the detector can."""
+    if not hasattr(detector, "score_samples"):
+        return None
+    return FrozenModel.of(detector, "Call restart(detector).")

@@ -18,6 +18,7 @@ from rankad.calibration.copies import row_hashes
 from rankad.calibration.density_ratio import density_ratio
 from rankad.calibration.weighted import Weight, WeightedScores, imbalance
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
+from rankad.monitoring.frozen_model import FrozenModel
 
 #: With a smaller effective size, p-values are so coarse that users should know.
 _MIN_EFFECTIVE_SIZE = 50.0
@@ -140,6 +141,7 @@ class Reweighted:
             hashes = row_hashes(scoring_rows(detector, X))
             detector._require_new(hashes, "Reweighted", also_reference=False)
         self.detector, self.weight = detector, weight
+        self._frozen = FrozenModel.of(detector, "Make a new Reweighted.")
         # Another library's detector has no reference of ours, and then no stated rounding.
         rounding = getattr(getattr(detector, "reference_", None), "rounding", EXACT)
         scores = detector.score_samples(X)
@@ -213,7 +215,7 @@ class Reweighted:
         -------
         p : ndarray of shape (n_samples,)
         """
-        scores = self.detector.score_samples(X)
+        scores = self._frozen.scores(X)
         return self.reference.p_values(scores, self.weight(_as_array(X)))
 
     def predict(self, X: ArrayLike, alpha: float | None = None) -> IntArray:
