@@ -38,6 +38,7 @@ from rankad.calibration import (
 from rankad.calibration.copies import HashArray
 from rankad.calibration.splits import are_runs, run_starts
 from rankad.calibration.strata import (
+    held_out_labels,
     labels_of_rows,
     recalibrated,
     require_random_holdout,
@@ -146,8 +147,8 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             # A splitter may scatter the held-out rows, and that is a hold-out at random.
             starts, n_held_out = run_starts(holdout.calibration), len(holdout.calibration)
             sample.warn(in_order_of_time=is_in_time and are_runs(starts, n_held_out))
-        held_out = sample.indices[holdout.calibration]
-        return Start(fitted, sample, holdout, labels_of_rows(labels, len(rows), held_out), rng)
+        held_out = held_out_labels(labels, sample.indices[holdout.calibration])
+        return Start(fitted, sample, holdout, held_out, rng)
 
     def _end_fit(
         self, start: Start, model: Model, reference: ReferenceScores, **attributes: Any
