@@ -38,6 +38,7 @@ from rankad.calibration import (
 from rankad.calibration.copies import HashArray
 from rankad.calibration.splits import are_runs, run_starts
 from rankad.calibration.strata import (
+    held_out_labels,
     labels_of_rows,
     recalibrated,
     require_random_holdout,
@@ -145,9 +146,11 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             is_in_time = sample.groups is None and self.calibration_split != "random"
             # A splitter may scatter the held-out rows, and that is a hold-out at random.
             starts, n_held_out = run_starts(holdout.calibration), len(holdout.calibration)
-            sample.warn(in_order_of_time=is_in_time and are_runs(starts, n_held_out))
-        held_out = sample.indices[holdout.calibration]
-        return Start(fitted, sample, holdout, labels_of_rows(labels, len(rows), held_out), rng)
+            if is_in_time and are_runs(starts, n_held_out):
+                sample = sample.in_order_of_time()
+            sample.warn()
+        held_out = held_out_labels(labels, sample.indices[holdout.calibration])
+        return Start(fitted, sample, holdout, held_out, rng)
 
     def _end_fit(
         self, start: Start, model: Model, reference: ReferenceScores, **attributes: Any
@@ -300,7 +303,9 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             replace=replace,
         )
         is_fresh = replace or type(reference) is not type(self.reference_)
-        sample.warn(in_order_of_time=reference.guarantee == "time", are_added=not is_fresh)
+        if reference.guarantee == "time":
+            sample = sample.in_order_of_time(are_added=not is_fresh)
+        sample.warn()
         step = CalibrationStep.now("calibrate", new, sample.tests)
         known = self._reference_rows
         return self._take_over(

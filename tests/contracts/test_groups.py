@@ -372,6 +372,8 @@ def test_a_short_stream_is_told_what_it_is_worth(rng):
     walk = rng.normal(size=(1_000, 2)).cumsum(axis=0)
     with pytest.warns(CalibrationWarning, match=r"1000 rows depend .* worth about [\d.]+ ind"):
         detector = KLPE(calibration_split="time", random_state=0).fit(walk)
+    assert detector.calibration_record_.promise.startswith("Nothing is promised: the rows are too")
+    assert "worth about" in detector.calibration_record_.steps[0].tests[2].finding
     noise = np.c_[np.arange(1_000), rng.normal(size=(1_000, 2))]  # a clock is no memory
     KLPE(calibration_split="time", random_state=0).fit(noise)
     with pytest.warns(CalibrationWarning, match=r"The 150 rows are few\. With fewer than 200"):
@@ -416,7 +418,7 @@ def test_a_splitter_that_scatters_the_held_out_rows_is_no_hold_out_in_time(rng):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The 1200 rows depend", CalibrationWarning)
         in_time.fit(stream)
-    assert "near alpha" in in_time.calibration_record_.promise
+    assert "too few for the memory" in in_time.calibration_record_.promise  # worth about 60 rows
 
 
 @pytest.mark.parametrize("replace", [False, True])

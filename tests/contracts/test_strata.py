@@ -294,3 +294,13 @@ def test_a_fit_that_cannot_have_strata_is_refused_before_it_learns(rng):
     detector.set_params(calibration_split="time")
     with pytest.raises(ValueError, match="held out at random; got calibration_split='time'"):
         detector.fit(rows, strata=strata)
+
+
+def test_a_fit_says_which_strata_have_no_held_out_rows(rng):
+    rows, strata = rng.normal(size=(402, 2)), np.array(["DE"] * 400 + ["FR", "IT"])
+    detector = KLPE(random_state=0, calibration_size=100)
+    with pytest.warns(CalibrationWarning) as warned:
+        detector.fit(rows, strata=strata)
+    missing = [key for key in ("FR", "IT") if key not in detector.strata_]
+    assert missing
+    assert f"out of the strata {', '.join(map(repr, missing))}, so" in str(warned[0].message)

@@ -78,3 +78,12 @@ def test_what_cannot_be_said_is_refused(plane):
         FalseAlarmDisplay.from_estimator(RankAD(), plane.fresh)
     with pytest.raises(ValueError, match="confidence must be a number between 0 and 1"):
         FalseAlarmDisplay.from_predictions([0.5], 9, confidence=2.0)
+
+
+def test_rows_that_the_detector_has_seen_are_refused(rng):
+    rows = rng.normal(size=(400, 2))
+    detector = RankAD(random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="FalseAlarmDisplay needs new rows, but about 75%"):
+        FalseAlarmDisplay.from_estimator(detector, rows)
+    with pytest.raises(ValueError, match="FalseAlarmDisplay needs new rows, but about 100%"):
+        FalseAlarmDisplay.from_estimator(detector, rows[detector.calibration_indices_])

@@ -145,6 +145,11 @@ def promise(reference: ReferenceScores, steps: tuple[CalibrationStep, ...]) -> s
             f"Nothing is promised: {units} that are near each other in the file are alike, so they "
             "are no independent draws, and false alarms can be several times as frequent as alpha."
         )
+    if "length" in failed:
+        return (
+            "Nothing is promised: the rows are too few for the memory of the stream, and false "
+            "alarms can be much more frequent than alpha."
+        )
     return sentence
 
 

@@ -34,8 +34,8 @@ class SampleTest:
     ----------
     name : str
         What was tested.
-    level : float
-        Probability that independent draws fail the test.
+    level : float or None
+        Probability that independent draws fail the test. None if it is no test of independence.
     is_passed : bool
         Whether the rows passed.
     finding : str
@@ -43,7 +43,7 @@ class SampleTest:
     """
 
     name: str
-    level: float
+    level: float | None
     is_passed: bool
     finding: str
 
@@ -136,23 +136,33 @@ class Sample:
         """Hashes of some of the rows."""
         return self.hashes[self.indices[indices]]
 
-    def warn(self, *, in_order_of_time: bool, are_added: bool = False) -> None:
-        """Warn of failed tests, with the remedy. Rows in the order of time may depend.
+    def in_order_of_time(self, *, are_added: bool = False) -> Self:
+        """The same rows, held out by their order: test whether they are worth enough.
 
-        Then they must be worth enough independent rows, unless they are added to others.
+        Rows that are added to others may be few.
         """
-        copies, order = self.tests
+        length = _test_of_length(self)
+        if are_added:
+            length = replace(length, is_passed=True)
+        return replace(self, tests=(*self.tests, length))
+
+    def warn(self) -> None:
+        """Warn of failed tests, with the remedy. Rows in the order of time may depend."""
+        copies, order, *length = self.tests
         if not copies.is_passed:
             warn_user(
                 f"{copies.finding} So each of these counts once, and what is promised holds for "
                 f"new {self.unit} that are no copies. Remove the copies to silence this warning.",
                 CalibrationWarning,
             )
-        if in_order_of_time:
-            if not are_added:
-                self._warn_if_too_short()
-        elif not order.is_passed:
+        if not length and not order.is_passed:
             warn_user(f"{order.finding} {_ADVICE[self.unit]}", CalibrationWarning)
+        if length and not length[0].is_passed:
+            warn_user(
+                f"{length[0].finding} With fewer than {MIN_EFFECTIVE_SIZE}, false alarms can be "
+                "much more frequent than alpha. Fit on rows of a longer time.",
+                CalibrationWarning,
+            )
 
     def warn_of_counts(self) -> None:
         """Warn that a count of alarms on these rows varies more than on independent draws."""
@@ -168,21 +178,6 @@ class Sample:
     def effective_size(self) -> float:
         """Number of independent rows that the rows are worth, if they are in the order of time."""
         return len(self.rows) / memory(self.rows)
-
-    def _warn_if_too_short(self) -> None:
-        size = self.effective_size()
-        if size < MIN_EFFECTIVE_SIZE:
-            are = "are few"
-            if size < 0.5 * len(self.rows):
-                are = (
-                    "depend on the rows before them. They are worth about "
-                    f"{_two_digits(size)} independent rows"
-                )
-            warn_user(
-                f"The {len(self.rows)} rows {are}. With fewer than {MIN_EFFECTIVE_SIZE}, "
-                "false alarms can be much more frequent than alpha. Fit on rows of a longer time.",
-                CalibrationWarning,
-            )
 
 
 def _group_labels(groups: object, n: int) -> StratumLabels | None:
@@ -201,6 +196,17 @@ def _test_of_copies(n: int, n_distinct: int, unit: str, *, is_copied: bool) -> S
             "draws have."
         )
     return SampleTest("copies", COPIES_LEVEL, not is_copied, finding)
+
+
+def _test_of_length(sample: Sample) -> SampleTest:
+    n, size = len(sample.rows), sample.effective_size()
+    finding = f"The {n} rows are few."
+    if size >= MIN_EFFECTIVE_SIZE or size < 0.5 * n:
+        finding = (
+            f"The {n} rows depend on the rows before them. They are worth about "
+            f"{_two_digits(size)} independent rows."
+        )
+    return SampleTest("length", None, size >= MIN_EFFECTIVE_SIZE, finding)
 
 
 def _test_of_order(sample: Sample, strata: StratumLabels | None) -> SampleTest:

@@ -12,9 +12,11 @@ import numpy as np
 
 from rankad._rounding import EXACT, Rounding
 from rankad._typing import FloatArray, IntArray
+from rankad._warnings import warn_user
 from rankad.calibration.growth import grown
 from rankad.calibration.reference import HeldOutScores, ReferenceScores
-from rankad.calibration.stratum_labels import StratumLabels
+from rankad.calibration.stratum_labels import StratumLabels, named
+from rankad.exceptions import CalibrationWarning
 
 #: Reference of a stratum without rows: every p-value is 1.
 _NO_ROWS = HeldOutScores(np.empty(0))
@@ -190,6 +192,22 @@ def require_random_holdout(calibration: str, calibration_split: object, groups: 
             f"fit(X, strata=...) needs independent rows, held out at random; got {found}. "
             f"{_without_strata(kind)}"
         )
+
+
+def held_out_labels(labels: StratumLabels | None, held_out: IntArray) -> StratumLabels | None:
+    """Strata of the held-out rows of a fit. Warn if some strata have none of them."""
+    if labels is None:
+        return None
+    of_held_out = labels.of_rows(held_out)
+    missing = set(labels.keys).difference(of_held_out.keys)
+    if missing:
+        in_order = [key for key in labels.keys if key in missing]
+        warn_user(
+            f"No row is held out of the strata {named(in_order)}, so p is 1 and nothing alarms in "
+            "them. Call calibrate(X, strata=...) with new nominal rows of these strata.",
+            CalibrationWarning,
+        )
+    return of_held_out
 
 
 def labels_of_rows(strata: object, n_rows: int, chosen: IntArray) -> StratumLabels | None:

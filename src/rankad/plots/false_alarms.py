@@ -119,7 +119,7 @@ class FalseAlarmDisplay(Display):
         detector : fitted detector
             A detector with held-out reference scores (``calibration="split"``).
         X : array-like of shape (n_samples, n_features)
-            Fresh nominal rows.
+            Fresh nominal rows, as for `RankAD.audit`.
         alphas : sequence of float, optional
             False-alarm rates. By default .001, .002, .005 and so on to .5, if the reference is
             large enough for them.
@@ -139,6 +139,7 @@ class FalseAlarmDisplay(Display):
         require_matplotlib(cls.__name__)
         detector = calibrated_detector(detector, cls.__name__)
         FalseAlarmControl(detector.reference_).require_exact(cls.__name__)
+        detector._fresh_rows(X, cls.__name__)  # an audit, too: refuse rows that it has seen
         return cls.from_predictions(
             detector.p_values(X),
             detector.reference_.size,
