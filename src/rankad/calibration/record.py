@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import sys
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from numbers import Integral
 from typing import Any, Final, Self
 
@@ -16,7 +16,14 @@ from rankad.calibration.reference import ReferenceScores, TimeScores
 from rankad.calibration.sample import SampleTest
 from rankad.calibration.splits import are_runs
 
-_PACKAGES: Final = ("rankad", "numpy", "scipy", "scikit-learn", "numba")
+#: Module of each package whose version a record has.
+_MODULES: Final = {
+    "rankad": "rankad",
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "scikit-learn": "sklearn",
+    "numba": "numba",
+}
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,6 @@ class CalibrationRecord:
         reference: ReferenceScores,
     ) -> Self:
         """Record of a detector that was just fitted."""
-        versions = {name: version(name) for name in _PACKAGES}
         return cls(
             detector,
             int(random_state) if isinstance(random_state, Integral) else None,
@@ -106,7 +112,7 @@ class CalibrationRecord:
             (step,),
             reference.size,
             promise(reference, (step,)),
-            {"python": platform.python_version(), **versions},
+            used_versions(),
         )
 
     def after(self, step: CalibrationStep, reference: ReferenceScores, *, is_new: bool) -> Self:
@@ -123,6 +129,16 @@ class CalibrationRecord:
     def to_json(self) -> str:
         """The record as JSON."""
         return json.dumps(self.to_dict(), indent=2)
+
+
+def used_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that are loaded.
+
+    They come from the modules, because a frozen program may have no metadata of its packages.
+    """
+    loaded = {name: sys.modules.get(module) for name, module in _MODULES.items()}
+    versions = {name: getattr(at, "__version__", "not used") for name, at in loaded.items()}
+    return {"python": platform.python_version(), **versions}
 
 
 def digest(hashes: HashArray) -> str:
