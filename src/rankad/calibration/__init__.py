@@ -14,6 +14,7 @@ from rankad.calibration.budgets import FalseAlarmsPerDay, true_alarm_share
 from rankad.calibration.control import FalseAlarmControl
 from rankad.calibration.copies import KnownRows
 from rankad.calibration.density_ratio import density_ratio
+from rankad.calibration.dependent_scores import GroupScores, TimeScores
 from rankad.calibration.discoveries import (
     benjamini_hochberg,
     nominal_share,
@@ -32,10 +33,8 @@ from rankad.calibration.online_p_values import OnlinePValues
 from rankad.calibration.record import CalibrationRecord, CalibrationStep
 from rankad.calibration.reference import (
     CrossFittedScores,
-    GroupScores,
     HeldOutScores,
     ReferenceScores,
-    TimeScores,
     TrainingScores,
 )
 from rankad.calibration.sample import Sample

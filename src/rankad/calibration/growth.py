@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rankad._typing import FloatArray
-from rankad.calibration.reference import GroupScores, HeldOutScores, ReferenceScores, TimeScores
+from rankad.calibration.dependent_scores import GroupScores, TimeScores
+from rankad.calibration.reference import HeldOutScores, ReferenceScores
 
 
 def grown(

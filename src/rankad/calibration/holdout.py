@@ -14,12 +14,11 @@ from rankad._borrowed import HasMethods, Interval, StrOptions
 from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
 from rankad.calibration.copies import row_hashes
+from rankad.calibration.dependent_scores import GroupScores, TimeScores
 from rankad.calibration.reference import (
     CrossFittedScores,
-    GroupScores,
     HeldOutScores,
     ReferenceScores,
-    TimeScores,
     TrainingScores,
 )
 from rankad.calibration.sample import Sample

@@ -12,7 +12,8 @@ from numbers import Integral
 from typing import Any, Final, Self
 
 from rankad.calibration.copies import HashArray
-from rankad.calibration.reference import ReferenceScores, TimeScores
+from rankad.calibration.dependent_scores import TimeScores
+from rankad.calibration.reference import ReferenceScores
 from rankad.calibration.sample import SampleTest
 from rankad.calibration.splits import are_runs
 
