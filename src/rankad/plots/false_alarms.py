@@ -139,7 +139,7 @@ class FalseAlarmDisplay(Display):
         require_matplotlib(cls.__name__)
         detector = calibrated_detector(detector, cls.__name__)
         FalseAlarmControl(detector.reference_).require_exact(cls.__name__)
-        detector._fresh_rows(X, cls.__name__)  # an audit, too: refuse rows that it has seen
+        detector._rows_to_audit(X, cls.__name__)  # refuses rows that it has seen
         return cls.from_predictions(
             detector.p_values(X),
             detector.reference_.size,
