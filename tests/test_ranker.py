@@ -32,7 +32,8 @@ def test_the_expansion_reproduces_the_solvers_scores(anchor, sigma, nominal, lev
 @ANCHORS
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_the_ranker_learns_the_levels(anchor, loss, nominal, levels):
-    ranker = fit(nominal, levels, C=1.0, sigma=1.0, anchor=anchor, loss=loss)
+    # Some processors leave the hinge without an anchor no progress below this tolerance.
+    ranker = fit(nominal, levels, C=1.0, sigma=1.0, anchor=anchor, loss=loss, tol=1e-4)
     preferences = level_preferences(levels)
     assert pairwise_disagreement(ranker.expansion(nominal), preferences) < 0.02
 

@@ -58,10 +58,12 @@ def test_an_error_ends_the_others_at_their_next_piece():
 
 
 INTERRUPTED = """
-    import os, threading
+    import os, signal, threading
     import numpy as np
     from rankad import RankAD
 
+    # A process that was started in the background inherits that it ignores the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rows = np.random.default_rng(0).normal(size=(3000, 4))  # a fit of many seconds
     RankAD.as_published(sigma=[1.0], C=[1.0]).fit(rows[:100])  # compile
     detector = RankAD.as_published(n_jobs=2, random_state=0)
