@@ -375,7 +375,10 @@ def test_a_short_stream_is_told_what_it_is_worth(rng):
     assert detector.calibration_record_.promise.startswith("Nothing is promised: the rows are too")
     assert "worth about" in detector.calibration_record_.steps[0].tests[2].finding
     noise = np.c_[np.arange(1_000), rng.normal(size=(1_000, 2))]  # a clock is no memory
-    KLPE(calibration_split="time", random_state=0).fit(noise)
+    independent = KLPE(calibration_split="time", random_state=0).fit(noise)
+    length = independent.calibration_record_.steps[0].tests[2]
+    assert length.is_passed
+    assert length.finding.startswith("The 1000 rows are worth about")  # not that they depend
     with pytest.warns(CalibrationWarning, match=r"The 150 rows are few\. With fewer than 200"):
         KLPE(calibration_split="time", alpha=0.2).fit(noise[:150])
     detector.calibrate(rng.normal(size=(50, 2)))  # more rows of the same stream

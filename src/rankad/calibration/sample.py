@@ -200,13 +200,15 @@ def _test_of_copies(n: int, n_distinct: int, unit: str, *, is_copied: bool) -> S
 
 def _test_of_length(sample: Sample) -> SampleTest:
     n, size = len(sample.rows), sample.effective_size()
-    finding = f"The {n} rows are few."
-    if size >= MIN_EFFECTIVE_SIZE or size < 0.5 * n:
-        finding = (
-            f"The {n} rows depend on the rows before them. They are worth about "
-            f"{_two_digits(size)} independent rows."
-        )
-    return SampleTest("length", None, size >= MIN_EFFECTIVE_SIZE, finding)
+    is_passed = size >= MIN_EFFECTIVE_SIZE
+    worth = f"worth about {_two_digits(size)} independent rows."
+    if is_passed:
+        finding = f"The {n} rows are {worth}"
+    elif size < 0.5 * n:
+        finding = f"The {n} rows depend on the rows before them. They are {worth}"
+    else:
+        finding = f"The {n} rows are few."
+    return SampleTest("length", None, is_passed, finding)
 
 
 def _test_of_order(sample: Sample, strata: StratumLabels | None) -> SampleTest:
