@@ -44,6 +44,8 @@ def test_a_reference_that_is_too_small_names_every_way_out():
     assert "2 of 100 rows have the smallest p-value that 99 reference scores can give" in text
     assert "at least 499 reference scores: fit on more rows, or call calibrate()" in text
     assert "batches of at most 20 rows or an fdr of at least 0.5" in text
+    # Both of the two lowest of 199 scores are among the batch's 100.
+    assert f"with probability {100 / 199 * 99 / 198:.2g}." in text
     assert control_of(np.arange(499)).selected(scores, 0.1, adaptive=False)[:2].all()
     assert control.selected(scores[:20], 0.1, adaptive=False)[:2].all()
     assert control.selected(scores, 0.5, adaptive=False)[:2].all()

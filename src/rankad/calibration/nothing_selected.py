@@ -193,7 +193,7 @@ class NothingSelected:
                 f"{self._n_lowest} of {self._n_rows} rows have the smallest p-value that "
                 f"{self.words.of_reference} can give. It is too coarse to select them at "
                 f"fdr={self.fdr}. Give {self.words.whom}at least {self._needed(self._n_lowest)} "
-                f"{self.words.unit}: {self.words.remedy}{self._alternatives()}"
+                f"{self.words.unit}: {self.words.remedy}{self._alternatives()}{self._chance()}"
             )
 
     def _too_small(self) -> str:
@@ -232,6 +232,14 @@ class NothingSelected:
         if least_fdr <= 0.5:
             ways.append(f"an fdr of at least {least_fdr:g}")
         return f" Or choose, before you see their rows, {' or '.join(ways)}." if ways else ""
+
+    def _chance(self) -> str:
+        """How often nominal rows are as many below all scores of one reference."""
+        if len(self.parts) > 1:
+            return ""
+        k, n = self._n_lowest, self.parts[0].n_reference
+        probability = float(hypergeom(n + self._n_rows, self._n_rows, k).sf(k - 1))
+        return f" A nominal batch has as many such rows with probability {probability:.2g}."
 
     def _as_low(self) -> Iterator[str]:
         """Reference rows that score as low as rows that are too many to be nominal."""
