@@ -102,6 +102,7 @@ def upward_calls():
         threading.setprofile(before)
 
 
+@pytest.mark.filterwarnings("ignore:No row is selected:rankad.exceptions.CalibrationWarning")
 @pytest.mark.filterwarnings("ignore:ECOD scores a row differently")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_detector_calls_down_only(case, rng):

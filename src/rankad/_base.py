@@ -209,6 +209,15 @@ class BaseDetector(FittingDetector):
         -------
         is_selected : ndarray of bool, shape (n_samples,)
 
+        Warns
+        -----
+        CalibrationWarning
+            If no row is selected. It says why: the reference or a stratum is too small, the
+            reference holds rows that score as low, the confidence is too strict, or the batch
+            looks nominal. The last text is the same for each such batch, so Python shows it once.
+            This line silences it:
+            ``warnings.filterwarnings("ignore", "No row is selected: the batch looks nominal")``.
+
         Examples
         --------
         >>> from rankad.baselines import KLPE

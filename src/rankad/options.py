@@ -23,7 +23,7 @@ from rankad.preferences import (
     tail_levels,
 )
 from rankad.ranker import RankProblem
-from rankad.solvers import LOSSES
+from rankad.solvers import LOSSES, LossMaker
 
 __all__ = ["Pairs", "RankSVM"]
 
@@ -105,8 +105,10 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        Loss of a pair. "hinge" is the loss of the paper's equation. It takes longer to solve.
+    loss : {"squared_hinge", "hinge"} or callable, default="squared_hinge"
+        Loss of a pair. "hinge" is the loss of the paper's equation. It takes longer to solve. For a
+        loss of your own, give its class, or a function that makes it from the preferences, the
+        weight of the anchor and the anchor's margin. CONTRIBUTING has an example.
     tol : float, default=1e-6
         The solver stops when the norm of the gradient is at most ``tol`` times the norm of the
         ranker.
@@ -134,7 +136,7 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "loss": [StrOptions(set(LOSSES))],
+        "loss": [StrOptions(set(LOSSES)), callable],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
@@ -145,7 +147,7 @@ class RankSVM(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        loss: str = "squared_hinge",
+        loss: str | LossMaker = "squared_hinge",
         tol: float = 1e-6,
         max_iter: int = 100,
         cv: Any = 4,

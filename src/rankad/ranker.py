@@ -24,10 +24,11 @@ from rankad.kernels import (
 )
 from rankad.preferences import Preferences
 from rankad.solvers import (
-    LOSSES,
     Loss,
+    LossMaker,
     Solution,
     Status,
+    made_loss,
     minimize,
     minimize_along,
     minimize_linear,
@@ -56,7 +57,7 @@ class RankProblem:
 
     anchor: float = 1.0
     anchor_margin: float = 8.0
-    loss: str = "squared_hinge"
+    loss: str | LossMaker = "squared_hinge"
     tol: float = 1e-6
     max_iter: int = 100
 
@@ -78,7 +79,7 @@ class RankProblem:
 
     def loss_of(self, preferences: Preferences) -> Loss:
         """The loss of these preferences."""
-        return LOSSES[self.loss](preferences, self.anchor, self.anchor_margin)
+        return made_loss(self.loss, preferences, self.anchor, self.anchor_margin)
 
     def solved(
         self,

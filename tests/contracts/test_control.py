@@ -120,6 +120,7 @@ CALLS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:No row is selected:rankad.exceptions.CalibrationWarning")
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("calibration", ["train", "cross"])
 def test_without_held_out_scores_nothing_is_promised(name, calibration, rng):

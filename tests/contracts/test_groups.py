@@ -368,6 +368,7 @@ def test_small_tables_are_not_suspected(rng):
     assert [test.is_passed for test in detector.calibration_record_.steps[0].tests] == [True, True]
 
 
+@pytest.mark.filterwarnings("ignore:No row is selected:rankad.exceptions.CalibrationWarning")
 def test_a_short_stream_is_told_what_it_is_worth(rng):
     walk = rng.normal(size=(1_000, 2)).cumsum(axis=0)
     with pytest.warns(CalibrationWarning, match=r"1000 rows depend .* worth about [\d.]+ ind"):

@@ -334,9 +334,12 @@ def test_a_monitor_tells_how_it_stands(rng):
     monitor = DriftMonitor(dependence=None, random_state=0)
     monitor.update_many(rng.normal(size=30))
     assert re.match("<DriftMonitor: no alarm, 30 scores, martingale", repr(monitor))
+    assert "fit again" not in repr(monitor)
     monitor.update_many(np.arange(-1000.0, -1300.0, -1.0))
     assert "alarm at" in repr(monitor)
     assert "no alarm" not in repr(monitor)
+    assert "fit again on some hundred of the new rows" in repr(monitor)
+    assert "calibrate(X, replace=True)" in repr(monitor)
 
 
 def test_the_reference_of_a_detector():

@@ -1,5 +1,7 @@
 """Guarantees: alpha, confidence and discoveries, on nominal laws and real data sets."""
 
+from copy import deepcopy
+
 import numpy as np
 import one_class
 import pytest
@@ -97,6 +99,30 @@ def test_few_discoveries_of_a_stream_are_false():
     # With probability .05 the reference is unlucky.
     assert np.mean(shares) <= 0.2 + 0.05 + 3.7 * np.std(shares) / np.sqrt(len(shares))
     assert np.mean(powers) > 0.3
+
+
+def test_at_a_new_level_a_calibration_restores_the_rate_and_a_new_fit_the_power():
+    """Two clusters rise in one column. Over 30 draws, with four standard errors: below 1e-3."""
+    centers = np.array([[0.0, 0.0], [6.0, 0.0]])
+
+    def draw(n):
+        return centers[rng.integers(2, size=n)] + rng.normal(size=(n, 2)) + [3.0, 0.0]
+
+    rng, rates, powers = np.random.default_rng(0), [], []
+    for seed in range(30):
+        old = RankAD(random_state=seed).fit(draw(400) - [3.0, 0.0])
+        new, fresh = draw(599), draw(500)
+        anomalies = [6.0, 0.0] + 0.5 * rng.normal(size=(200, 2))  # between the clusters
+        kept = deepcopy(old).calibrate(new, replace=True)
+        again = RankAD(random_state=seed).fit(new)
+        rates.append([(d.predict(fresh, 0.1) == -1).mean() for d in (old, kept, again)])
+        powers.append([(d.predict(anomalies, 0.1) == -1).mean() for d in (kept, again)])
+    nothing, *held = np.mean(rates, axis=0)
+    assert nothing > 0.2
+    error = np.std(rates, axis=0)[1:] / np.sqrt(len(rates))
+    assert (np.abs(np.array(held) - 0.1) <= 4.0 * error).all()
+    gain = np.diff(powers, axis=1)
+    assert gain.mean() > 4.0 * gain.std() / np.sqrt(len(gain)) + 0.1
 
 
 @pytest.mark.data

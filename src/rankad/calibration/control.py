@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, Final
 
 from rankad._typing import BoolArray, FloatArray
-from rankad._warnings import warn_user
+from rankad._warnings import warn_user, warn_user_once
 from rankad.calibration.audits import Audit, max_selections
 from rankad.calibration.bands import conditional_p_values, false_alarm_band
 from rankad.calibration.bounds import (
@@ -18,12 +18,8 @@ from rankad.calibration.bounds import (
     safe_order,
 )
 from rankad.calibration.budgets import FalseAlarmsPerDay
-from rankad.calibration.discoveries import (
-    benjamini_hochberg,
-    has_discovery,
-    reference_for_discoveries,
-    uncapped_nominal_share,
-)
+from rankad.calibration.discoveries import benjamini_hochberg, has_discovery
+from rankad.calibration.nothing_selected import ComparedRows, NothingSelected, Words
 from rankad.calibration.reference import ReferenceScores
 from rankad.calibration.true_alarms import TrueAlarms
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
@@ -66,18 +62,17 @@ class FalseAlarmControl:
         """Which scores of a batch to call anomalies (see `RankAD.select`)."""
         p = self.p_values(scores, confidence)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
-        n_lowest = int((self.reference.p_values(scores) <= self.reference.smallest_alpha).sum())
-        if n_lowest > 0 and not is_selected.any():
-            threshold = fdr / uncapped_nominal_share(p) if adaptive else fdr
-            needed = reference_for_discoveries(
-                len(p), min(threshold, 0.999), n_lowest, confidence=confidence
+        if len(p) > 0 and not is_selected.any():
+            rows = ComparedRows(self.reference.p_values(scores), p, self.reference.size)
+            words = Words(
+                f"{self.reference.size} reference scores",
+                "reference scores",
+                within="",
+                whom="",
+                remedy="fit on more rows, or call calibrate().",
             )
-            warn_user(
-                f"{n_lowest} of {len(p)} rows have the smallest p-value that {self.reference.size} "
-                f"reference scores can give. It is too coarse to select them at fdr={fdr}. Give at "
-                f"least {needed} reference scores: fit on more rows, or call calibrate().",
-                CalibrationWarning,
-            )
+            nothing = NothingSelected([rows], fdr, adaptive, confidence, words)
+            warn_user_once(nothing.reason, CalibrationWarning)
         return is_selected
 
     def true_alarms(self, scores: FloatArray, confidence: float) -> TrueAlarms:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from rankad._typing import BoolArray, FloatArray
-from rankad._warnings import warn_user
+from rankad._warnings import warn_user, warn_user_once
 from rankad.calibration.audits import Audit
 from rankad.calibration.bounds import (
     reference_needed,
@@ -17,11 +18,20 @@ from rankad.calibration.bounds import (
     safe_order,
 )
 from rankad.calibration.control import FalseAlarmControl, checked_alpha
-from rankad.calibration.discoveries import benjamini_hochberg, reference_for_discoveries
+from rankad.calibration.discoveries import benjamini_hochberg
+from rankad.calibration.nothing_selected import ComparedRows, NothingSelected, Words
 from rankad.calibration.reference import ReferenceScores
 from rankad.calibration.strata import StrataScores
 from rankad.calibration.stratum_labels import N_NAMED, StratumLabels, named
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
+
+_WORDS_OF_STRATA: Final = Words(
+    "their strata",
+    "reference rows",
+    within=" in a stratum",
+    whom="each of these strata ",
+    remedy="call calibrate(X, strata=...).",
+)
 
 
 @dataclass(frozen=True)
@@ -90,20 +100,18 @@ class StrataControl:
         """Which scores of a batch to call anomalies (see `RankAD.select`)."""
         p = self.p_values(scores, confidence)
         is_selected = benjamini_hochberg(p, fdr, adaptive=adaptive)
-        if is_selected.any():
-            return is_selected
-        smallest = np.array([reference.smallest_alpha for reference in self._references])
-        plain_p = self.p_values(scores)
-        n_lowest = int(((plain_p <= smallest[self.labels.codes]) & (plain_p < 1.0)).sum())
-        if n_lowest > 0:
-            needed = reference_for_discoveries(len(p), fdr, n_lowest, confidence=confidence)
-            warn_user(
-                f"{n_lowest} of {len(p)} rows have the smallest p-value that their strata can "
-                f"give. It is too coarse to select them at fdr={fdr}. Give each of these strata "
-                f"at least {needed} reference rows: call calibrate(X, strata=...).",
-                CalibrationWarning,
+        if len(p) > 0 and not is_selected.any():
+            nothing = NothingSelected(
+                self._compared(scores, p), fdr, adaptive, confidence, _WORDS_OF_STRATA
             )
+            warn_user_once(nothing.reason, CalibrationWarning)
         return is_selected
+
+    def _compared(self, scores: FloatArray, p_used: FloatArray) -> list[ComparedRows]:
+        """The rows of each stratum, and how many reference rows they are compared with."""
+        p = self.p_values(scores)
+        parts = zip(self._references, self.labels.rows_of_keys(), strict=True)
+        return [ComparedRows(p[rows], p_used[rows], each.size) for each, rows in parts]
 
     def audits(
         self,

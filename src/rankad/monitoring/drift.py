@@ -28,6 +28,12 @@ from rankad.monitoring.watching import DependenceWatch, Verdict
 #: Scores to rank at once: few, so that memory does not grow with a batch.
 _PIECE: Final = 4096
 
+#: What a person should do.
+_AFTER_AN_ALARM: Final = (
+    "If the rows are nominal at a new level, fit again on some hundred of the new rows. With "
+    "fewer, calibrate(X, replace=True) restores the false-alarm rate, but not the power."
+)
+
 _ENTRIES: Final = (
     *("alpha", "n_seen", "alarmed_at", "betting", "bets", "history_size", "history"),
     *("dependence", "comparison"),
@@ -49,6 +55,10 @@ class DriftMonitor:
     reference if its rows are in the order of time (``calibration_split="time"``). Other references
     have no order. Then the monitor tests the stream itself, at 128, 256, 512, ... scores and before
     an alarm. If it finds dependence, it warns, starts anew, and learns the memory from the stream.
+
+    **After an alarm.** If the rows are nominal at a new level, fit again on some hundred of the new
+    rows. With fewer rows call ``calibrate(X, replace=True)``: it restores the false-alarm rate, but
+    not the power. Then `restart` the monitor with the detector.
 
     **What it cannot see.** Each score joins the scores that later ones are compared with. So a
     small or slow shift that stays unnoticed for long looks normal later. A shift that does not move
@@ -122,11 +132,13 @@ class DriftMonitor:
         self._comparison = Comparison.begin(detector, self.dependence, seed)
 
     def __repr__(self) -> str:
+        """The state in a line; after an alarm also what to do."""
         alarm = f"alarm at {self.alarmed_at}" if self.is_alarm else "no alarm"
         length = self.block_length
         blocks = ", learning" if length is None else f", blocks of {length}" if length > 1 else ""
         martingale = f"martingale {self.martingale:.3g}"
-        return f"<DriftMonitor: {alarm}, {self.n_seen} scores, {martingale}{blocks}>"
+        advice = f". {_AFTER_AN_ALARM}" if self.is_alarm else ""
+        return f"<DriftMonitor: {alarm}, {self.n_seen} scores, {martingale}{blocks}{advice}>"
 
     @property
     def block_length(self) -> int | None:
@@ -238,8 +250,8 @@ class DriftMonitor:
         Parameters
         ----------
         detector : fitted detector or ReferenceScores, optional
-            Its reference scores replace the scores so far. Give a detector that was calibrated
-            after the drift.
+            Its reference scores replace the scores so far. Give a detector that was fitted or
+            calibrated after the drift.
 
         Returns
         -------

@@ -28,11 +28,21 @@ def calibrated_detector(detector: Any, display: str) -> BaseDetector:
     """The detector. Refuse one that is not fitted, or not of rankad."""
     if not isinstance(detector, BaseDetector):
         raise TypeError(
-            f"{display} takes a fitted detector of rankad; got {detector!r}. Wrap another detector "
-            "in rankad.Calibrated."
+            f"{display} takes a fitted detector of rankad; got {detector!r}. "
+            f"{advice_for_another(detector)}"
         )
     check_is_fitted(detector, "reference_")
     return detector
+
+
+def advice_for_another(detector: Any) -> str:
+    """What to give in place of a pipeline, or of a detector of another library."""
+    if hasattr(detector, "steps"):
+        return (
+            "Of a pipeline, give the last step and the rows that it gets: "
+            "from_estimator(pipe[-1], pipe[:-1].transform(X))."
+        )
+    return "Wrap another detector in rankad.Calibrated."
 
 
 def column_pair(features: Sequence[int | str], names: tuple[str, ...]) -> list[int]:

@@ -104,6 +104,13 @@ class DriftDisplay(Display):
         display : DriftDisplay
         """
         require_matplotlib(cls.__name__)
+        if not isinstance(monitor, DriftMonitor):
+            raise TypeError(
+                f"from_monitor takes a DriftMonitor; got {type(monitor).__name__}. Make one, for "
+                "example DriftMonitor(detector, history_size=10_000), and give it rows with "
+                "update_rows(X). Of a pipeline, they take the last step, pipe[-1], and "
+                "pipe[:-1].transform(X)."
+            )
         history = monitor.history
         if history.size == 0:
             raise ValueError(

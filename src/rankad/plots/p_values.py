@@ -19,7 +19,7 @@ from rankad.plots._display import (
     require_matplotlib,
     set_scale,
 )
-from rankad.plots._inputs import checked_p_values, spread_orders
+from rankad.plots._inputs import advice_for_another, checked_p_values, spread_orders
 from rankad.plots._style import GRAY
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class PValueDisplay(Display):
         require_matplotlib(cls.__name__)
         if not hasattr(detector, "p_values"):
             raise TypeError(
-                f"{cls.__name__} takes a detector with p_values; got {detector!r}. Wrap another "
-                "detector in rankad.Calibrated."
+                f"{cls.__name__} takes a detector with p_values; got {detector!r}. "
+                f"{advice_for_another(detector)}"
             )
         p_values = detector.p_values(X)
         reference = getattr(detector, "reference_", None)

@@ -1,9 +1,10 @@
 """What the solver needs of a loss: its value, gradient and Hessian product."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 from rankad._typing import BoolArray, FloatArray, IntArray
+from rankad.preferences import Preferences
 
 
 class LossAt(Protocol):
@@ -56,3 +57,7 @@ class Loss(Protocol):
     def at(self, scores: FloatArray) -> LossAt:
         """The loss at these scores, to second order."""
         ...
+
+
+#: Makes a loss from the preferences, the weight of the anchor and its margin.
+LossMaker: TypeAlias = Callable[[Preferences, float, float], Loss]
