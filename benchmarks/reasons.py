@@ -60,7 +60,9 @@ class Blamed(NamedTuple):
     is_explained: np.ndarray
 
 
-def changed(rows: np.ndarray, train: np.ndarray, kind: Kind, rng: np.random.Generator):
+def changed(
+    rows: np.ndarray, train: np.ndarray, kind: Kind, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows after the change, and which of their columns changed.
 
     A shifted column moves up or down. A swapped column gets the value of another training row.
@@ -203,18 +205,18 @@ def planted_table(measures: Measures) -> str:
     lines = []
     for kind in KINDS:
         for method in METHODS:
-            rates = np.array(
-                [
-                    [
-                        [run[kind.name, method][part] for part in ("precision", "recall")]
-                        for run in runs
-                    ]
-                    for runs in measures.values()
-                ]
-            ).mean(axis=1)
+            rates = np.array([_mean_rates(runs, kind, method) for runs in measures.values()])
             cells = [_pair(rate) for rate in (*rates, rates.mean(axis=0))]
             lines.append([kind.name, method, *cells])
     return table(["changed columns", "method", *measures, "mean"], lines)
+
+
+def _mean_rates(
+    runs: list[dict[tuple[str, str], dict[str, float]]], kind: Kind, method: str
+) -> list[float]:
+    """Precision and recall, mean over the runs of a set."""
+    of_kind = [run[kind.name, method] for run in runs]
+    return [float(np.mean([run[part] for run in of_kind])) for part in ("precision", "recall")]
 
 
 def _pair(rate: np.ndarray) -> str:

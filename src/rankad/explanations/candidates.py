@@ -33,22 +33,28 @@ class Candidates(NamedTuple):
 def first_candidates(squares: FloatArray, size: int) -> Candidates:
     """The most promising changes of ``size`` units, by the squared differences in each unit.
 
+    If all units change, the other columns say nothing, and the first nominal rows are taken.
+
     >>> squares = np.array([[9.0, 0.0, 1.0], [0.0, 0.5, 8.0]])
     >>> first_candidates(squares, size=1)[0][:2]  # the rests are .5 and 1
     array([1, 0])
     """
+    n_units = squares.shape[1]
+    if size == n_units:
+        n_donors = min(len(squares), N_CANDIDATES)
+        return Candidates(np.arange(n_donors), np.ones((n_donors, n_units), dtype=bool))
     if size == 1:
         rests = sums_of_others(squares)
         nearest = _smallest(rests, _N_ROWS_FOR_UNIT)
         donors = nearest.ravel()
-        units = np.broadcast_to(np.arange(squares.shape[1]), nearest.shape).ravel()
+        units = np.broadcast_to(np.arange(n_units), nearest.shape).ravel()
         best = _in_order(rests[donors, units], N_CANDIDATES)
-        return Candidates(donors[best], _one_hot(units[best, None], squares.shape[1]))
-    n_others = squares.shape[1] - size
-    order = np.argpartition(squares, max(n_others - 1, 0), axis=1)
+        return Candidates(donors[best], _one_hot(units[best, None], n_units))
+    n_others = n_units - size
+    order = np.argpartition(squares, n_others - 1, axis=1)
     rests = np.take_along_axis(squares, order[:, :n_others], axis=1).sum(axis=1)
     donors = _in_order(rests, N_CANDIDATES)
-    return Candidates(donors, _one_hot(order[donors, n_others:], squares.shape[1]))
+    return Candidates(donors, _one_hot(order[donors, n_others:], n_units))
 
 
 def second_candidates(squares: FloatArray, first: Candidates, scores: FloatArray) -> Candidates:

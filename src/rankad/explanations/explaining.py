@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
 from rankad._typing import FloatArray
 from rankad.explanations.explanation import Explanation
 from rankad.explanations.nominal_rows import NominalRows

@@ -103,7 +103,8 @@ class Explanation:
         """Reason of one row by position, or the explanation of some rows."""
         if isinstance(at, Integral):
             return self._reason(range(len(self))[int(at)])
-        rows = np.arange(len(self))[at if isinstance(at, slice) else np.asarray(at)]
+        positions = np.arange(len(self))
+        rows = positions[at] if isinstance(at, slice) or len(at) else positions[:0]
         of_rows = ("values", "changed_values", "p_values", "p_values_after", "in_groups")
         parts = {name: getattr(self, name)[rows] for name in (*of_rows, "nearest_rows")}
         return type(self)(**{**self.__dict__, **parts, "index": tuple(self.index[i] for i in rows)})

@@ -49,9 +49,9 @@ class NominalRows:
             rows = rows[np.sort(rng.choice(len(rows), MAX_KEPT_ROWS, replace=False))]
         return cls.from_rows(rows)
 
-    def only(self, is_kept: BoolArray) -> NominalRows:
+    def only(self, which: BoolArray | IntArray) -> NominalRows:
         """Some of the rows, with the same scale."""
-        return NominalRows(self.rows[is_kept], self.scale)
+        return NominalRows(self.rows[which], self.scale)
 
     def squares(self, row: FloatArray) -> FloatArray:
         """Squared differences of a row to all of them, in units of the scale."""

@@ -97,35 +97,29 @@ class Search:
     def _stages(self) -> Iterator[tuple[Units, int]]:
         """Units of columns, and how many of them may change: fewest first."""
         n_columns = self.pool.rows.shape[1]
-        units = Units(np.arange(n_columns), are_groups=False)
-        yield from ((units, size) for size in range(1, min(self.max_features, n_columns) + 1))
+        columns = Units(np.arange(n_columns), are_groups=False)
         groups = Units(self.pool.units_by_correlation, are_groups=True)
-        if len(groups) < n_columns:
-            yield from (
-                (groups, size) for size in range(1, min(self.max_features, len(groups)) + 1)
-            )
+        for units in (columns, groups) if len(groups) < n_columns else (columns,):
+            yield from ((units, size + 1) for size in range(min(self.max_features, len(units))))
 
     def _stage(
         self, open_rows: list[_OpenRow], units: Units, size: int
     ) -> list[tuple[_OpenRow, _Change]]:
         """The rows for which so many units suffice, each with its best change."""
         squares = [units.sums(row.pool.squares(row.values)) for row in open_rows]
-        first = [first_candidates(own, size) for own in squares]
-        best, left = [], []
-        scored = self._scored(open_rows, first, units)
-        for row, own, candidates, scores in zip(open_rows, squares, first, scored, strict=True):
-            if scores.max() >= row.threshold:
-                best.append((row, _Change.best(candidates, scores)))
-            else:
-                left.append((row, own, candidates, scores))
-        if size > 1 and left:
-            rows = [row for row, *_ in left]
-            second = [second_candidates(*rest) for _, *rest in left]
-            scored = self._scored(rows, second, units)
-            for row, candidates, scores in zip(rows, second, scored, strict=True):
-                if scores.max() >= row.threshold:
-                    best.append((row, _Change.best(candidates, scores)))
-        return [(row, self._smallest(row, change, units)) for row, change in best]
+        candidates = [first_candidates(own, size) for own in squares]
+        scores = self._scored(open_rows, candidates, units)
+        if size > 1:
+            left = [i for i, row in enumerate(open_rows) if scores[i].max() < row.threshold]
+            second = [second_candidates(squares[i], candidates[i], scores[i]) for i in left]
+            second_scores = self._scored([open_rows[i] for i in left], second, units)
+            for i, own, of_own in zip(left, second, second_scores, strict=True):
+                candidates[i], scores[i] = own, of_own
+        return [
+            (row, self._smallest(row, _Change.best(own, of_own), units))
+            for row, own, of_own in zip(open_rows, candidates, scores, strict=True)
+            if of_own.max() >= row.threshold
+        ]
 
     def _scored(
         self, open_rows: list[_OpenRow], candidates: list[Candidates], units: Units
@@ -186,10 +180,11 @@ class _OpenRow:
 
 
 class _Pools:
-    """The nominal rows that do not alarm themselves, for each threshold."""
+    """The nominal rows that do not alarm themselves, for each threshold, most nominal first."""
 
     def __init__(self, pool: NominalRows, scores: FloatArray) -> None:
-        self._pool, self._scores = pool, scores
+        order = np.argsort(-scores, kind="stable")
+        self._pool, self._scores = pool.only(order), scores[order]
         self._by_threshold: dict[float, NominalRows] = {}
 
     def at(self, threshold: float) -> NominalRows:

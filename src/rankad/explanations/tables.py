@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -97,7 +96,7 @@ def frame(explanation: Explanation, by: str) -> pd.DataFrame:
     return pandas.DataFrame(table, index=pandas.Index([reason.row for reason, _ in pairs]))
 
 
-def _pandas(method: str) -> ModuleType:
+def _pandas(method: str) -> Any:
     try:
         import pandas
     except ImportError as error:
