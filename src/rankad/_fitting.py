@@ -16,9 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankad._borrowed import Interval, StrOptions, _fit_context
+from rankad._constant_columns import warn_of_constant_columns
 from rankad._progress import logger, progress_shown
 from rankad._typing import FloatArray, IntArray
-from rankad._validation import scoring_rows, training_rows
+from rankad._validation import feature_names, scoring_rows, training_rows
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATION_SPLIT_CONSTRAINT,
@@ -183,6 +184,11 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         fitted.__dict__.update(attributes, _fitted_names=(*attributes, "strata_"))
         logger.info("calibrated on %d rows", reference.size)
         fitted._warn_if_too_coarse()
+        warn_of_constant_columns(
+            *(start.rows, holdout.training, holdout.calibration, feature_names(fitted)),
+            is_watched=model.watches,
+            detector=type(self).__name__,
+        )
         _delete_fitted_attributes(self)
         self.__dict__.update(fitted.__dict__)
         return self
