@@ -97,8 +97,8 @@ def _of_reference(is_other: BoolArray) -> str:
     if n_other == 0:
         return ""
     return (
-        f" But such rows are in the reference, too: {n_other} of {n}. So such a row may alarm only "
-        f"at an alpha of about {(n_other + 1) / (n + 1):.2g} or more."
+        f" But such rows are in the reference, too: {n_other} of {n}. So an alarm, of such a row "
+        f"or of another anomaly, may need an alpha of {(n_other + 1) / (n + 1):.2g} or more."
     )
 
 
