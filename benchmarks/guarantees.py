@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from alarming import METHODS, RANKAD, installed
 from drift_streams import memory_table
+from few_rows import few_rows_table
 from one_class import load_split
 from pages import with_table
 from running import FOLDER, kept_runs
@@ -257,6 +258,7 @@ SIMULATED: dict[str, Callable[[], str]] = {
     "certified": certified_table,
     "audits": audit_table,
     "repeated": repeated_table,
+    "few-rows": few_rows_table,
 }
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
 
 from rankad import RankAD
+from rankad.baselines import KLPE
 from rankad.exceptions import NoPairsError
 from rankad.options import Pairs, RankSVM
 
@@ -30,21 +31,49 @@ def fitted(X, **params):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("when", ["fit", "score"])
-def test_nan_and_infinities_are_refused(nominal, value, when):
+def test_nan_and_infinities_are_refused_with_their_place(nominal, value, when):
     bad = nominal.copy()
-    bad[3, 1] = value
-    with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
+    bad[[3, 9], 1] = value
+    place = r"in 2 of 240 rows, first in row 3 \(counted from 0\), in column 'x1' \(2 rows\)\. Drop"
+    with pytest.raises(ValueError, match=rf"contains (NaN|infinity) {place}"):
         fitted(bad) if when == "fit" else fitted(nominal).p_values(bad)
 
 
-def test_a_constant_column_is_kept_and_watched(nominal):
-    X = np.c_[nominal, np.full(len(nominal), 7.0)]
-    detector = fitted(X, n_neighbors=5)
-    without = fitted(nominal, n_neighbors=5)
-    assert_allclose(detector.p_values(X), without.p_values(nominal))
-    moved = X[:1].copy()
-    moved[0, 3] = 50.0
-    assert detector.p_values(moved)[0] == 1 / 61
+METHODS = ["score_samples", "p_values", "predict", "decision_function", "select", "explain"]
+METHODS += ["true_alarms", "audit", "calibrate"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_remedies_for_nan_fit_the_call(nominal, method):
+    bad = nominal.copy()
+    bad[0, 0] = np.nan
+    with pytest.raises(ValueError, match="constants that you choose in advance, or by an imputer"):
+        fitted(bad)
+    with pytest.raises(ValueError, match=r"call scorer_.is_alarm\(row, alpha\) for each row"):
+        getattr(fitted(nominal), method)(bad)
+    if method != "explain":
+        with pytest.raises(ValueError, match="Or count such rows as alarms yourself"):
+            getattr(KLPE(random_state=0).fit(nominal), method)(bad)
+
+
+def test_nan_and_infinity_together_are_both_described(nominal):
+    bad = np.tile(nominal, 3)
+    bad[5] = np.nan
+    bad[7, 8] = np.inf
+    with pytest.raises(ValueError, match="Input X contains NaN in 1 of") as caught:
+        fitted(bad)
+    message = str(caught.value)
+    assert "'x4' (1 row) and 4 more. Drop these rows or columns" in message
+    assert "Input X contains infinity in 1 of 240 rows, first in row 7" in message
+    assert message.endswith("or clip the columns to limits that you choose in advance.")
+
+
+def test_finite_rows_whose_sum_overflows_are_scored(nominal):
+    detector = fitted(nominal)
+    assert (detector.p_values(np.full((5, 3), 1.7e308)) == 1 / 61).all()
+    opposite = np.full((6, 3), 1.7e308)
+    opposite[::2] *= -1.0
+    assert (detector.p_values(opposite) == 1 / 61).all()
 
 
 def test_equal_rows_have_nothing_to_rank():
@@ -202,19 +231,51 @@ def test_of_columns_of_objects_the_values_are_looked_at(nominal):
     assert conversions == ["Series", "Series", "DataFrame"]
 
 
+MISSING = r"contains NaN in 2 of 40 rows, first in row 1 .* in column 'b' \(2 rows\)\. Drop these"
+
+
 @FRAMES
-def test_missing_values_of_a_frame_are_refused(frame, nominal):
-    values = nominal.copy()
-    values[0, 0] = np.nan
-    with pytest.raises(ValueError, match="contains NaN"):
-        fitted(frame(values, ["a", "b", "c"]))
+@pytest.mark.parametrize("when", ["fit", "score"])
+def test_missing_values_of_a_frame_are_named(frame, when, nominal):
+    names = ["a", "b", "c"]
+    values = nominal[:40].copy()
+    values[[1, 30], 1] = np.nan
+    bad = frame(values, names)
+    with pytest.raises(ValueError, match=MISSING):
+        fitted(bad) if when == "fit" else fitted(frame(nominal, names)).p_values(bad)
 
 
-@pytest.mark.parametrize("dtype", ["Float64", "Int64", "boolean", "double[pyarrow]"])
-def test_missing_values_of_nullable_columns_are_refused_as_such(dtype):
-    frame = pd.DataFrame({"a": pd.array([None] + [0, 1] * 20, dtype=dtype)})
-    with pytest.raises(ValueError, match="contains NaN"):
+NULLABLE = ["Float64", "Int64", "boolean", "double[pyarrow]", "object", "string", "category"]
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA, np.nan])
+@pytest.mark.parametrize("dtype", NULLABLE)
+def test_missing_values_of_columns_of_pandas_are_named(dtype, missing):
+    values = [0, missing, *([0, 1] * 18), missing, 1]
+    if dtype in ("string", "category"):
+        values = [value if value is missing else str(value) for value in values]
+    column = pd.Series(values, dtype=object).astype(dtype)
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": column, "c": np.arange(40)})
+    with pytest.raises(ValueError, match=MISSING):
         fitted(frame)
+
+
+@pytest.mark.parametrize("other", [1, 1.5, True])
+@pytest.mark.parametrize("make", [pl.Series, pa.array], ids=["polars", "arrow"])
+def test_nulls_of_polars_and_arrow_are_named(make, other):
+    column = make([other, None] + [other] * 37 + [None])
+    columns = {"a": make(np.arange(40.0)), "b": column}
+    frame = pl.DataFrame(columns) if make is pl.Series else pa.table(columns)
+    with pytest.raises(ValueError, match=MISSING):
+        fitted(frame)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA, np.nan])
+def test_missing_values_of_an_array_of_objects_are_named(missing):
+    rows = np.arange(80.0).reshape(40, 2).astype(object)
+    rows[[1, 5], 0] = missing
+    with pytest.raises(ValueError, match=r"NaN in 2 of 40 rows, first in row 1 .* column 'x0'"):
+        fitted(rows)
 
 
 def test_sparse_input_is_refused(nominal):

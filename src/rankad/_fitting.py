@@ -16,9 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankad._borrowed import Interval, StrOptions, _fit_context
+from rankad._constant_columns import warn_of_constant_columns
 from rankad._progress import logger, progress_shown
 from rankad._typing import FloatArray, IntArray
-from rankad._validation import scoring_rows, training_rows
+from rankad._validation import feature_names, scoring_rows, training_rows
 from rankad.calibration import (
     CALIBRATION_SIZE_CONSTRAINT,
     CALIBRATION_SPLIT_CONSTRAINT,
@@ -26,6 +27,7 @@ from rankad.calibration import (
     CalibrationRecord,
     CalibrationStep,
     FalseAlarmControl,
+    FitSize,
     Holdout,
     HoldoutOptions,
     KnownRows,
@@ -109,6 +111,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     strata_: StrataScores
     calibration_indices_: IntArray
     calibration_record_: CalibrationRecord
+    _fit_size: FitSize
     _trained_rows: KnownRows
     _trained_groups: frozenset[Hashable]
     _reference_rows: KnownRows
@@ -197,13 +200,26 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             "_trained_groups": sample.groups_of(holdout.training),
             "_reference_rows": sample.known(holdout.calibration),
             "_kept_rows": start.kept_rows,
+            "_fit_size": self._size_of_fit(sample, holdout),
         }
         fitted.__dict__.update(attributes, _fitted_names=(*attributes, "strata_"))
         logger.info("calibrated on %d rows", reference.size)
         fitted._warn_if_too_coarse()
+        warn_of_constant_columns(
+            *(start.rows, holdout.training, holdout.calibration, feature_names(fitted)),
+            is_watched=model.watches,
+            detector=type(self).__name__,
+        )
         _delete_fitted_attributes(self)
         self.__dict__.update(fitted.__dict__)
         return self
+
+    def _size_of_fit(self, sample: Sample, holdout: Holdout) -> FitSize:
+        """How many rows or groups were there, and how many of them to hold out."""
+        used = np.union1d(holdout.training, holdout.calibration)
+        n = len(used) if sample.groups is None else len(sample.groups_of(used))
+        is_by_size = self.calibration == "split" and isinstance(self.calibration_split, str)
+        return FitSize(n, self.calibration_size if is_by_size else None)
 
     def _described_split(self, sample: Sample) -> str:
         """How rows were held out, for the record."""
@@ -219,7 +235,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _control(self) -> FalseAlarmControl:
         check_is_fitted(self, "reference_")
-        return FalseAlarmControl(self.reference_)
+        return FalseAlarmControl(self.reference_, self._fit_size)
 
     def _warn_if_too_coarse(self) -> None:
         """Warn if nothing can alarm at the constructor's alpha, in all or in some strata."""

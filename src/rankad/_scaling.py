@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer, RobustScaler, StandardScaler
 
 from rankad._borrowed import HasMethods, StrOptions
-from rankad._typing import FloatArray
+from rankad._constant_columns import constant_columns, tiny_scales
+from rankad._typing import FloatArray, IntArray
 from rankad._validation import LARGEST_MAGNITUDE
 
 _NAMED: Final[dict[str | None, Any]] = {
@@ -30,10 +31,20 @@ SCALER_CONSTRAINT: Final[list[Any]] = [
 
 
 def fitted_scaler(scaler: Any, rows: FloatArray) -> Any:
-    """Fit the scaler: one given by name, or a clone of a transformer."""
-    if scaler is None or isinstance(scaler, str):
-        return _NAMED[scaler]().set_output(transform="default").fit(rows)
-    return clone(scaler).fit(rows)
+    """Fit the scaler: one given by name, or a clone of a transformer.
+
+    A scaler given by name takes the single value of a column to exactly 0, and other values of this
+    column far away. It would else take them as they are, in the units of the column.
+    """
+    if not (scaler is None or isinstance(scaler, str)):
+        return clone(scaler).fit(rows)
+    fitted = _NAMED[scaler]().set_output(transform="default").fit(rows)
+    if scaler is not None:
+        constant = constant_columns(rows)
+        centers = fitted.mean_ if scaler == "standard" else fitted.center_
+        centers[constant] = rows[0, constant]
+        fitted.scale_[constant] = tiny_scales(rows[0, constant])
+    return fitted
 
 
 def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray] | None:
@@ -55,6 +66,15 @@ def shift_and_scale(scaler: Any, n_columns: int) -> tuple[FloatArray, FloatArray
         np.zeros(n_columns) if offset is None else offset,
         np.ones(n_columns) if scale is None else scale,
     )
+
+
+def takes_others_far(scaler: Any, columns: IntArray, row: FloatArray) -> bool:
+    """Whether other values than those of a row, in columns with a single value, get far away.
+
+    A scaler that `fitted_scaler` was given by name does that.
+    """
+    found = shift_and_scale(scaler, row.size)
+    return found is not None and np.array_equal(found[1][columns], tiny_scales(row[columns]))
 
 
 def rounding_of_rows(scaler: Any, rows: FloatArray) -> float:

@@ -95,7 +95,10 @@ class RankAD(BaseDetector):
         How the ranker is trained and how it scores: loss, tolerance, iterations, folds for a grid,
         the outward step, float32. See `rankad.options.RankSVM`.
     scaler : {"standard", "robust"}, transformer or None, default="standard"
-        How columns are brought to a common scale. It is fitted to the training rows.
+        How columns are brought to a common scale. It is fitted to the training rows. If a column
+        has a single value there, ``fit`` warns. With a scaler given by name (and an anchor) a row
+        with another value there is then far from all others, so it gets one of the smallest
+        p-values. With None or a transformer it need not alarm.
     robust : bool or "auto", default="auto"
         What to do about anomalies among the training rows.
 

@@ -142,7 +142,7 @@ def test_before_fit_nothing_is_said(name, rng):
 def test_too_few_references_for_a_confidence_name_the_number_needed(rng):
     detector = RankAD(random_state=0).fit(rng.normal(size=(100, 2)))
     with pytest.raises(
-        UnresolvableAlphaError, match=r"at least 299 reference scores: fit on more rows"
+        UnresolvableAlphaError, match=r"at least 299 reference scores: fit on at least 1193"
     ):
         detector.predict(np.zeros((1, 2)), alpha=0.01, confidence=0.95)
 

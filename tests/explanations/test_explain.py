@@ -174,11 +174,11 @@ def test_correlated_features_change_as_groups_if_few_features_do_not_suffice():
 def test_a_constant_feature_is_blamed_for_another_value():
     rng = np.random.default_rng(3)
     rows = np.column_stack([rng.normal(size=(500, 2)), np.full(500, 7.0)])
-    detector = RankAD(random_state=0)
-    detector.fit(rows)
-    explanation = detector.explain([[0.0, 0.0, 8000.0]])
-    assert explanation[0].features == ("x2",)
-    assert explanation.changed_values[0, 2] == 7.0
+    with pytest.warns(UserWarning, match="Column 'x2' has a single value"):
+        detector = RankAD(random_state=0).fit(rows)
+    explanation = detector.explain([[0.0, 0.0, 7.1], [9.0, 0.0, 8.0]])
+    assert [reason.features for reason in explanation] == [("x2",), ("x2", "x0")]
+    assert (explanation.changed_values[:, 2] == 7.0).all()
 
 
 def test_a_row_is_explained_the_same_alone_and_in_a_batch():

@@ -152,6 +152,13 @@ def test_few_or_equal_rows_have_no_groups(rows):
     assert_array_equal(NominalRows.from_rows(np.array(rows)).units_by_correlation, [0, 1])
 
 
+def test_rows_of_any_size_can_be_given(rng):
+    rows = np.array([1.0, 1e308])[:, None, None] * rng.uniform(-1.0, 1.0, size=(30, 3))
+    pool = NominalRows.from_rows(rows.reshape(-1, 3))
+    assert_array_equal(np.sort(pool.units_by_correlation), [0, 1, 2])
+    assert not np.isnan(pool.squares(np.array([0.0, -1e308, 5.0]))).any()
+
+
 def test_at_most_so_many_rows_are_kept_each_once(rng):
     rows = rng.normal(size=(MAX_KEPT_ROWS + 500, 2))
     kept = NominalRows.drawn(rows, np.random.RandomState(0)).rows
@@ -168,7 +175,7 @@ def test_at_most_so_many_rows_are_kept_each_once(rng):
 def test_in_a_constant_column_every_other_value_is_far(value):
     pool = NominalRows.from_rows(np.column_stack([np.full(9, value), np.arange(9.0)]))
     assert_array_equal(pool.squares(np.array([value, 0.0]))[:, 0], np.zeros(9))
-    other = value * (1.0 + 1e-6) if value else 1e-6
+    other = value * 1.01 + 0.1
     assert (pool.squares(np.array([other, 0.0]))[:, 0] > 1e4).all()
     assert np.isfinite(pool.squares(np.array([1e308, -1e308]))).all()
 

@@ -104,7 +104,7 @@ class StatisticDetector(BaseDetector):
         if self.n_neighbors >= len(rows):
             warn_user(
                 f"n_neighbors={self.n_neighbors} lowered to {len(rows) - 1}: "
-                f"there are only {len(rows)} training rows."
+                f"there are only {len(rows)} training rows. Fit on more rows, or lower n_neighbors."
             )
         scaler = fitted_scaler(self.scaler, rows)
         return StatisticAmong.from_rows(scaler, rows, self._statistic(rng))

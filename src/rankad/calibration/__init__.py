@@ -37,6 +37,7 @@ from rankad.calibration.reference import (
     ReferenceScores,
     TrainingScores,
 )
+from rankad.calibration.remedies import FitSize
 from rankad.calibration.sample import Sample
 from rankad.calibration.splits import TimeBlocks
 from rankad.calibration.strata import StrataScores

@@ -21,6 +21,7 @@ from rankad.calibration.budgets import FalseAlarmsPerDay
 from rankad.calibration.discoveries import benjamini_hochberg, has_discovery
 from rankad.calibration.nothing_selected import ComparedRows, NothingSelected, Words
 from rankad.calibration.reference import ReferenceScores
+from rankad.calibration.remedies import FitSize, ways_to_more
 from rankad.calibration.true_alarms import TrueAlarms
 from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 
@@ -29,7 +30,8 @@ from rankad.exceptions import CalibrationWarning, UnresolvableAlphaError
 class FalseAlarmControl:
     """p-values, thresholds and selections for scores, and bounds, budgets and audits of alarms.
 
-    It knows scores and reference scores only, not the detector.
+    It knows scores and reference scores only, not the detector. ``fit``, if it is given, makes the
+    advice of errors possible for the rows at hand.
 
     >>> import numpy as np
     >>> from rankad.calibration import HeldOutScores
@@ -41,6 +43,7 @@ class FalseAlarmControl:
     """
 
     reference: ReferenceScores
+    fit: FitSize | None = None
 
     def p_values(self, scores: FloatArray, confidence: float | None = None) -> FloatArray:
         """p-value of each score; with a confidence, p-values that hold for this one reference."""
@@ -52,7 +55,7 @@ class FalseAlarmControl:
     def threshold(self, alpha: Any, confidence: float | None = None) -> float:
         """Score below which a row alarms at an alpha. Refuse an alpha that is too small."""
         if confidence is None:
-            self.order(alpha)
+            self.order(alpha, offers_cross=True)
             return self.reference.threshold(float(alpha))
         return self.reference.score_of_order(self._safe_order(alpha, confidence))
 
@@ -177,13 +180,13 @@ class FalseAlarmControl:
             rule_confidence=rule_confidence,
         )
 
-    def order(self, alpha: Any) -> int:
+    def order(self, alpha: Any, *, offers_cross: bool = False) -> int:
         """Order j of the score that is the threshold of an alpha. Refuse an alpha without one."""
         order = self.reference.order(checked_alpha(alpha))
         if order < 1:
             raise UnresolvableAlphaError(
                 f"alpha={alpha} is too small for {_size(self.reference)}. "
-                f"{advice_for_alpha(self.reference, float(alpha))}"
+                f"{advice_for_alpha(self.reference, float(alpha), self.fit, offers_cross)}"
             )
         return order
 
@@ -193,8 +196,8 @@ class FalseAlarmControl:
             needed = reference_needed(alpha, confidence)
             raise UnresolvableAlphaError(
                 f"alpha={alpha} with confidence={confidence} is too strict for "
-                f"{self.reference.size} reference scores. Give at least {needed} reference scores: "
-                "fit on more rows, raise calibration_size, or call calibrate()."
+                f"{_size(self.reference)}. Give at least {needed} reference scores: "
+                f"{ways_to_more(self.reference, needed, self.fit)}."
             )
         return order
 
@@ -219,7 +222,7 @@ class FalseAlarmControl:
         if self.reference.order(checked_alpha(alpha)) < 1:
             warn_user(
                 f"alpha={alpha} is too small for {_size(self.reference)}, so "
-                f"nothing can alarm. {advice_for_alpha(self.reference, alpha)}",
+                f"nothing can alarm. {advice_for_alpha(self.reference, alpha, self.fit, True)}",
                 CalibrationWarning,
             )
 
@@ -240,19 +243,24 @@ def checked_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
-def advice_for_alpha(reference: ReferenceScores, alpha: float) -> str:
+def advice_for_alpha(
+    reference: ReferenceScores,
+    alpha: float,
+    fit: FitSize | None = None,
+    offers_cross: bool = False,
+) -> str:
     """What to do if the reference is too small for an alpha."""
     needed = reference_needed(alpha)
     return (
         f"The smallest alpha that can alarm is {_rounded_up(reference.smallest_alpha)}. For "
-        f"{alpha}, give at least {needed} reference {reference.unit}: fit on more "
-        f"{'groups' if reference.unit == 'groups' else 'rows'}, raise calibration_size, or call "
-        "calibrate()."
+        f"{alpha}, give at least {needed} reference {reference.unit}: "
+        f"{ways_to_more(reference, needed, fit, offers_cross=offers_cross)}."
     )
 
 
 def _size(reference: ReferenceScores) -> str:
-    return f"{reference.size} reference {reference.unit}"
+    unit = reference.unit.removesuffix("s") if reference.size == 1 else reference.unit
+    return f"{reference.size} reference {unit}"
 
 
 def _rounded_up(value: float) -> str:

@@ -24,10 +24,14 @@ def drawn_units(n: int, size: float, rng: np.random.RandomState, unit: str) -> I
     n_held_out = _n_held_out(n, size)
     n_needed = 2 if unit == "rows" else 1
     if n - n_held_out < n_needed:
+        n_enough = 4 if unit == "rows" else 2  # RankAD cannot rank two training rows
+        remedy = f"Fit on at least {n_enough} {unit}."
+        if n >= n_enough:
+            smaller = max(n // 4, 1)
+            remedy = f"Fit on more {unit}, or lower calibration_size, for example to {smaller}."
         raise ValueError(
             f"calibration_size={size} leaves {max(n - n_held_out, 0)} of {n} {unit} to train on, "
-            f"but at least {n_needed} {'are' if n_needed > 1 else 'is'} needed. Fit on more "
-            f"{unit}, or lower calibration_size."
+            f"but at least {n_needed} {'are' if n_needed > 1 else 'is'} needed. {remedy}"
         )
     return np.sort(rng.permutation(n)[:n_held_out])
 
@@ -100,7 +104,7 @@ class TimeBlocks:
         if is_training.sum() < 2:
             raise ValueError(
                 f"{self} leaves {int(is_training.sum())} of {n} rows to train on, but at least 2 "
-                "are needed. Fit on more rows, or lower size or gap."
+                f"are needed. Fit on more rows{', or lower size or gap' if n > 2 else ''}."
             )
         yield np.flatnonzero(is_training), np.flatnonzero(is_held_out)
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from rankad._constant_columns import constant_columns, tiny_scales
 from rankad._typing import BoolArray, FloatArray, IntArray
 
 #: Number of nominal rows that a detector keeps at most.
@@ -36,11 +37,11 @@ class NominalRows:
     @classmethod
     def from_rows(cls, rows: FloatArray) -> Self:
         """Take all the rows, each distinct one once."""
-        with np.errstate(over="ignore"):
-            deviation = rows.std(axis=0)
-        is_constant = np.ptp(rows, axis=0) == 0.0
-        tiny = 1e-9 * np.maximum(np.abs(rows[0]), np.finfo(np.float64).tiny)
-        return cls(np.unique(rows, axis=0), np.where(is_constant, tiny, deviation))
+        with np.errstate(over="ignore", invalid="ignore"):  # given rows can be of any size
+            scale = rows.std(axis=0)
+        constant = constant_columns(rows)
+        scale[constant] = tiny_scales(rows[0, constant])
+        return cls(np.unique(rows, axis=0), scale)
 
     @classmethod
     def drawn(cls, rows: FloatArray, rng: np.random.RandomState) -> Self:
@@ -71,8 +72,10 @@ class NominalRows:
         varies = np.ptp(self.rows, axis=0) > 0.0
         if len(self.rows) < 3 or np.count_nonzero(varies) < 2:
             return np.arange(n_columns)
-        correlations = np.abs(np.corrcoef(self.rows[:, varies], rowvar=False))
-        distances = squareform(np.clip(1.0 - correlations, 0.0, 1.0), checks=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            correlations = np.abs(np.corrcoef(self.rows[:, varies], rowvar=False))
+        distances = 1.0 - np.nan_to_num(correlations, nan=0.0)
+        distances = squareform(np.clip(distances, 0.0, 1.0), checks=False)
         trees = linkage(distances, "complete")
         units = np.arange(n_columns)
         units[varies] = n_columns + fcluster(trees, 1.0 - STRONG_CORRELATION, "distance")

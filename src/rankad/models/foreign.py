@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from rankad._rounding import Rounding
-from rankad._typing import FloatArray
+from rankad._typing import FloatArray, IntArray
 from rankad._warnings import warn_user
 
 #: Number of rows that test whether a detector's scores depend on the batch.
@@ -71,6 +71,10 @@ class ForeignScores:
     def training_scores(self, rows: FloatArray) -> FloatArray:
         """Score of each row that the detector was fitted to."""
         return self(rows)
+
+    def watches(self, columns: IntArray, row: FloatArray) -> bool:
+        """False: what the detector makes of columns with a single value is not known."""
+        return False
 
 
 def _orientation(detector: Any) -> float:

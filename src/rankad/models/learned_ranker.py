@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rankad._rounding import Rounding
-from rankad._scaling import scaled
-from rankad._typing import FloatArray
+from rankad._scaling import scaled, takes_others_far
+from rankad._typing import FloatArray, IntArray
 from rankad.kernels import KernelExpansion
 from rankad.solvers import Solution
 from rankad.statistics import NeighborSearch
@@ -37,6 +37,11 @@ class RankerScores:
     def training_scores(self, rows: FloatArray) -> FloatArray:
         """Score of each row that the ranker was trained on."""
         return self(rows)
+
+    def watches(self, columns: IntArray, row: FloatArray) -> bool:
+        """Whether other values in columns with a single value are far: not without a far field."""
+        is_far = self.expansion.far_field is not None
+        return is_far and takes_others_far(self.scaler, columns, row)
 
 
 @dataclass(frozen=True, eq=False)

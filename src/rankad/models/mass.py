@@ -32,6 +32,10 @@ class MeanMass:
         """Mean mass of each row that it was estimated from."""
         return self(rows)
 
+    def watches(self, columns: IntArray, row: FloatArray) -> bool:
+        """False: another value has no mass, but only in the subsamples of its own column."""
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class MassOfColumn:

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from rankad._rounding import Rounding
-from rankad._typing import FloatArray
+from rankad._typing import FloatArray, IntArray
 
 
 class Model(Protocol):
@@ -18,3 +18,9 @@ class Model(Protocol):
 
     def training_scores(self, rows: FloatArray) -> FloatArray:
         """Score of each row that it was learned from: the same rows in the same order."""
+
+    def watches(self, columns: IntArray, row: FloatArray) -> bool:
+        """Whether other values than those of a row are far from all training rows.
+
+        The columns are some that have a single value among the training rows, that of the row.
+        """

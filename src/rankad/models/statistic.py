@@ -8,8 +8,8 @@ from typing import Any, Final, Self
 import numpy as np
 
 from rankad._rounding import Rounding
-from rankad._scaling import rounding_of_rows, scaled
-from rankad._typing import FloatArray
+from rankad._scaling import rounding_of_rows, scaled, takes_others_far
+from rankad._typing import FloatArray, IntArray
 from rankad.statistics import Statistic
 
 #: Number of points that measure how much the statistic changes if rows are rounded.
@@ -39,6 +39,10 @@ class StatisticAmong:
     def training_scores(self, rows: FloatArray) -> FloatArray:
         """Statistic of each point among the others."""
         return self.statistic(self.points)
+
+    def watches(self, columns: IntArray, row: FloatArray) -> bool:
+        """Whether other values in columns with a single value are far from all points."""
+        return takes_others_far(self.scaler, columns, row)
 
 
 def _rounding(statistic: Statistic, points: FloatArray, row_rounding: float) -> Rounding:

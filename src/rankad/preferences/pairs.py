@@ -175,6 +175,8 @@ def require_pairs(statistic: FloatArray, preferences: Preferences) -> None:
             "The rows may be all equal, or evenly spaced. Train on more rows, or on more varied "
             "ones."
         )
+        if statistic.size == 2:
+            advice = "Two rows are equally far from each other. Train on more rows."
         if statistic[0] == 0.0:
             advice = (
                 "Are the rows all equal? Then train on more varied rows. Does each row have "

@@ -114,6 +114,11 @@ class Tuning:
         self, sample: TrainingSample, rng: np.random.RandomState
     ) -> Iterable[tuple[IntArray, IntArray]]:
         if isinstance(self.cv, Integral):
+            if int(self.cv) > len(sample.points):
+                raise ValueError(
+                    f"cv={self.cv} folds need as many training rows; got {len(sample.points)}. Fit "
+                    "on more rows, lower cv (ranker=RankSVM(cv=...)), or set C and sigma to 'auto'."
+                )
             folds: Iterable[tuple[IntArray, IntArray]] = KFold(
                 int(self.cv), shuffle=True, random_state=rng
             ).split(sample.points)
