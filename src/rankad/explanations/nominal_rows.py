@@ -69,7 +69,7 @@ class NominalRows:
     def units_by_correlation(self) -> IntArray:
         """Number of the unit of each column. Strongly correlated columns are one unit."""
         n_columns = self.rows.shape[1]
-        varies = np.ptp(self.rows, axis=0) > 0.0
+        varies = self.rows.min(axis=0) < self.rows.max(axis=0)
         if len(self.rows) < 3 or np.count_nonzero(varies) < 2:
             return np.arange(n_columns)
         with np.errstate(over="ignore", invalid="ignore"):
