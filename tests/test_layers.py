@@ -120,6 +120,7 @@ def test_a_detector_calls_down_only(case, rng):
         detector.true_alarms(new)
         detector.audit(fresh)
         detector.audit_selection(fresh, 20)
+        detector.explain(3.0 * new, alpha=0.1)
         detector.false_alarm_bounds()
         detector.false_alarms_per_day(100)
         strata = np.arange(40) % 2
@@ -128,6 +129,7 @@ def test_a_detector_calls_down_only(case, rng):
         detector.predict(newer, alpha=0.1, strata=strata)
         detector.p_values(newer, strata=strata, confidence=0.9)
         detector.select(newer, strata=strata)
+        detector.explain(newer, alpha=0.1, strata=strata)
         detector.audit(rng.normal(size=(40, 2)), alpha=0.1, strata=strata)
         detector.false_alarm_bounds(0.1, stratum=1)
         if detector.calibration == "split":

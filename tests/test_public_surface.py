@@ -36,7 +36,7 @@ PUBLIC = {
     "rankad.exceptions": "CalibrationWarning ConvergenceWarning NoPairsError "
     "UnresolvableAlphaError",
     "rankad.experimental": "kernels preferences ranker solvers statistics tuning",
-    "rankad.explanations": "Explanation Reason",
+    "rankad.explanations": "Change Explanation Reason",
     "rankad.metrics": "auc average_precision excess_mass_curve mass_volume_curve partial_auc power",
     "rankad.monitoring": "Episode EpisodesPerDay episodes_per_day",
     "rankad.options": "Pairs RankSVM",
@@ -52,8 +52,9 @@ PUBLIC = {
 #: AlarmBudget, Episodes and TimeColumns are what users call; Episode, episodes_per_day and its
 #: result are in the module monitoring, which is listed for them. For rows that are no independent
 #: draws: TimeBlocks is a value of calibration_split, StrataScores and CalibrationRecord are what
-#: the attributes strata_ and calibration_record_ hold. TrueAlarms is what true_alarms returns.
-MAX_NAMES = 89
+#: the attributes strata_ and calibration_record_ hold. TrueAlarms is what true_alarms returns. A
+#: Reason is made of Changes.
+MAX_NAMES = 90
 
 PARAMETERS = (
     "alpha statistic n_neighbors n_centers pairs anchor C sigma ranker scaler robust calibration "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from typing import overload
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from rankad._fitting import FittingDetector
+from rankad._progress import progress_shown
 from rankad._typing import BoolArray, FloatArray, IntArray
-from rankad._validation import scoring_rows
+from rankad._validation import feature_names, row_labels, scoring_rows
 from rankad.calibration import (
     Audit,
     FalseAlarmBounds,
@@ -26,6 +28,9 @@ from rankad.calibration import (
 from rankad.calibration.control import checked_alpha
 from rankad.calibration.strata import labels_of_rows
 from rankad.calibration.strata_control import control_of_stratum
+from rankad.explanations import Explanation
+from rankad.explanations.explaining import Judge, explained, require_max_features
+from rankad.explanations.nominal_rows import NominalRows
 
 
 class BaseDetector(FittingDetector):
@@ -258,6 +263,103 @@ class BaseDetector(FittingDetector):
         """
         control = self._exact_control("true_alarms")
         return control.true_alarms(self.score_samples(X), confidence)
+
+    def explain(
+        self,
+        X: ArrayLike,
+        alpha: float | None = None,
+        *,
+        max_features: int = 3,
+        rows: ArrayLike | None = None,
+        strata: object = None,
+    ) -> Explanation:
+        """Explain each alarm by the fewest features whose change makes the row nominal.
+
+        Nominal means that the p-value is above alpha. The changed features take the values that
+        they have in one nominal row. So every proposed value occurs, flags and codes stay flags and
+        codes, and correlated features fit together.
+
+        If no change of ``max_features`` features suffices, strongly correlated features (every two
+        with a correlation of at least .8, up to sign) change as groups, at most ``max_features``
+        groups. If that does not suffice either, the row is not explained, and the explanation shows
+        its nearest nominal row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows. Those that alarm are explained.
+        alpha : float, optional
+            Rows with a p-value of at most alpha alarm. The default is the constructor's alpha.
+        max_features : int, default=3
+            Largest number of features, or of groups of features, to change.
+        rows : array-like of shape (n_rows, n_features), optional
+            Nominal rows whose values may be proposed. The default is the rows that ``fit`` has
+            kept, at most 2,000 of those that train. Rows that alarm themselves are not used.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row. Then p-values are those of ``p_values(X, strata=strata)``.
+
+        Returns
+        -------
+        explanation : Explanation
+            One `rankad.explanations.Reason` for each row. It converts to a pandas frame, and it
+            counts the reasons that many alarms share.
+
+        Notes
+        -----
+        A reason says what the detector would have to see to be silent. It does not say what caused
+        the anomaly. The search tries the changes that bring the row nearest to a nominal row, some
+        hundred for each number of features, and takes the one with the highest score. It leaves out
+        every feature that this change does not need. It is no exhaustive search: a smaller set can
+        exist.
+
+        Examples
+        --------
+        >>> from rankad import RankAD
+        >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
+        >>> detector = RankAD(random_state=0).fit(nominal)
+        >>> explanation = detector.explain([[0.0, 9.0, 0.0], [0.1, 0.2, 0.0]])
+        >>> explanation
+        1 of 2 rows alarm at alpha=0.05. 1 is nominal if at most 3 features change.
+          row 0: p = 0.00794, nominal (p = 0.952) if x1 9 -> 0.346953
+          row 1: p = 0.921, no alarm
+        >>> explanation[0].features
+        ('x1',)
+        """
+        check_is_fitted(self, "reference_")
+        n_features = require_max_features(max_features)
+        checked = scoring_rows(self, X)
+        with progress_shown(getattr(self, "verbose", False)):
+            return explained(
+                checked,
+                partial(self._model, n_jobs=getattr(self, "n_jobs", None)),
+                self._judge(len(checked), alpha, strata),
+                self._pool(rows),
+                max_features=n_features,
+                feature_names=feature_names(self),
+                index=row_labels(X, len(checked)),
+            )
+
+    def _judge(self, n_rows: int, alpha: float | None, strata: object) -> Judge:
+        """What decides which of the rows to explain alarm."""
+        asked = checked_alpha(self.alpha if alpha is None else alpha)
+        if strata is not None:
+            by_stratum = self._strata_control("explain(strata=...)", strata)
+            by_stratum.labels.require_rows(n_rows)
+            thresholds = by_stratum.thresholds(alpha, self.alpha)[by_stratum.labels.codes]
+            return Judge(asked, thresholds, by_stratum.p_values)
+        threshold = self.offset_ if alpha is None else self._control.threshold(alpha)
+        return Judge(asked, np.full(n_rows, threshold), self._control.p_values)
+
+    def _pool(self, rows: ArrayLike | None) -> NominalRows:
+        """Nominal rows whose values an explanation may propose."""
+        if rows is not None:
+            return NominalRows.from_rows(scoring_rows(self, rows))
+        if self._kept_rows is None:
+            raise ValueError(
+                "explain needs nominal rows, because it proposes their values, and "
+                "fit(..., keep_rows=False) has kept none. Give some: explain(X, rows=X_nominal)."
+            )
+        return self._kept_rows
 
     def false_alarm_bounds(
         self,

@@ -47,6 +47,7 @@ from rankad.calibration.strata import (
 )
 from rankad.calibration.strata_control import warn_if_strata_too_coarse
 from rankad.calibration.stratum_labels import N_NAMED
+from rankad.explanations.nominal_rows import NominalRows
 from rankad.models import Model
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -80,12 +81,20 @@ class Start:
     sample: Sample
     holdout: Holdout
     labels: StratumLabels | None
+    keep_rows: bool
     rng: np.random.RandomState
 
     @property
     def rows(self) -> FloatArray:
         """Checked rows, without copies."""
         return self.sample.rows
+
+    @property
+    def kept_rows(self) -> NominalRows | None:
+        """Some of the rows that train, for `explain`; None if the user wants to keep none."""
+        if not self.keep_rows:
+            return None
+        return NominalRows.drawn(self.rows[self.holdout.training], self.rng)
 
 
 class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -106,6 +115,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _trained_rows: KnownRows
     _trained_groups: frozenset[Hashable]
     _reference_rows: KnownRows
+    _kept_rows: NominalRows | None
     _model: Model
 
     def _fit(
@@ -114,9 +124,10 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         learn: Callable[[FloatArray, np.random.RandomState], Any],
         groups: ArrayLike | None = None,
         strata: object = None,
+        keep_rows: bool = True,
     ) -> Self:
         """Validate, hold out, learn and calibrate. ``learn`` takes rows and a random state."""
-        start = self._begin_fit(X, groups, strata)
+        start = self._begin_fit(X, groups, strata, keep_rows)
         rows, holdout = start.rows, start.holdout
 
         def learn_rows(rows: FloatArray, full_model: Any = None) -> Any:
@@ -127,12 +138,18 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._end_fit(start, model, reference)
 
     def _begin_fit(
-        self, X: ArrayLike, groups: ArrayLike | None = None, strata: object = None
+        self,
+        X: ArrayLike,
+        groups: ArrayLike | None = None,
+        strata: object = None,
+        keep_rows: bool = True,
     ) -> Start:
         """Check and test the rows, and decide which of them to hold out.
 
         This detector does not change before ``_end_fit``. So a fit that fails changes nothing.
         """
+        if not isinstance(keep_rows, (bool, np.bool_)):
+            raise TypeError(f"keep_rows must be True or False; got {keep_rows!r}.")
         fitted = copy(self)
         _delete_fitted_attributes(fitted)
         rows = training_rows(fitted, X)
@@ -153,7 +170,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 sample = sample.in_order_of_time()
             sample.warn()
         held_out = held_out_labels(labels, sample.indices[holdout.calibration])
-        return Start(fitted, sample, holdout, held_out, rng)
+        return Start(fitted, sample, holdout, held_out, bool(keep_rows), rng)
 
     def _end_fit(
         self, start: Start, model: Model, reference: ReferenceScores, **attributes: Any
@@ -182,6 +199,7 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             "_trained_rows": sample.known(holdout.training),
             "_trained_groups": sample.groups_of(holdout.training),
             "_reference_rows": sample.known(holdout.calibration),
+            "_kept_rows": start.kept_rows,
             "_fit_size": self._size_of_fit(sample, holdout),
         }
         fitted.__dict__.update(attributes, _fitted_names=(*attributes, "strata_"))

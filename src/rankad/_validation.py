@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -75,6 +75,15 @@ def feature_names(estimator: Any) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{feature}" for feature in range(estimator.n_features_in_))
     return tuple(str(name) for name in names)
+
+
+def row_labels(X: Any, n_rows: int) -> list[Hashable]:
+    """Labels of the rows: the index of a pandas frame, or else 0, 1 and so on.
+
+    >>> row_labels([[0.5], [1.5]], 2)
+    [0, 1]
+    """
+    return list(X.index) if hasattr(X, "iloc") else list(range(n_rows))
 
 
 def _numeric_rows(estimator: Any, X: ArrayLike, advice: Advice, **kwargs: Any) -> FloatArray:

@@ -13,11 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from rankad._base import BaseDetector
 from rankad._borrowed import Interval, StrOptions
 from rankad._fitting import COMMON_CONSTRAINTS, validated_fit
-from rankad._progress import progress_shown
 from rankad._scaling import SCALER_CONSTRAINT, fitted_scaler, rounding_of_rows, scaled
 from rankad._typing import FloatArray
-from rankad._validation import feature_names, scoring_rows
-from rankad.explanations import Explanation, explained
 from rankad.kernels import KernelExpansion
 from rankad.models import LearnedRanker, RankerScores
 from rankad.models.finishing import learned_ranker
@@ -342,6 +339,7 @@ class RankAD(BaseDetector):
         *,
         groups: ArrayLike | None = None,
         strata: object = None,
+        keep_rows: bool = True,
     ) -> Self:
         """Learn from nominal rows, and calibrate (Algorithm 1).
 
@@ -366,6 +364,9 @@ class RankAD(BaseDetector):
         strata : array-like of shape (n_samples,), optional
             Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
             reference, `strata_`.
+        keep_rows : bool, default=True
+            Keep at most 2,000 of the rows that train, because `explain` proposes their values. A
+            saved detector then holds them. With False, `explain` needs ``rows``.
 
         Returns
         -------
@@ -374,7 +375,7 @@ class RankAD(BaseDetector):
         """
         pairs, tuning = self._pairs, self._tuning
         # Validate the rows, and hold some out.
-        start = self._begin_fit(X, groups, strata)
+        start = self._begin_fit(X, groups, strata, keep_rows)
         rows, rng, holdout = start.rows, start.rng, start.holdout
 
         def learn(rows: FloatArray, full_model: LearnedRanker | None = None) -> LearnedRanker:
@@ -417,58 +418,6 @@ class RankAD(BaseDetector):
         # The reference: scores of the held-out rows, or as `calibration` asks.
         reference = holdout.reference(model, learn, rows)
         return self._end_fit(start, model.for_scoring(), reference, **model.attributes())
-
-    def explain(
-        self, X: ArrayLike, *, rows: ArrayLike | None = None, n_nearest: int = 3
-    ) -> Explanation:
-        """Explain the score of each row: which feature, changed alone, raises its p-value most.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to explain.
-        rows : array-like of shape (n_rows, n_features), optional
-            Nominal rows, for example those of ``fit``, to search for the nearest ones. The default
-            is the centers of the expansion.
-        n_nearest : int, default=3
-            How many nearest rows to report; all if there are fewer.
-
-        Returns
-        -------
-        explanation : Explanation
-            See `rankad.explanations.Explanation`.
-
-        Notes
-        -----
-        The nominal values of a feature are those of the centers of the kernel sum. All of them are
-        tried by the closed form of the kernel sum. Then the detector itself scores the row with the
-        best value of each feature. The gains and p-values are those of these changed rows. If no
-        single feature raises the p-value, the row is anomalous in several features together. Then
-        compare it with its nearest nominal rows.
-
-        The scaler must shift and scale each column on its own: "standard", "robust", None, a
-        `StandardScaler` or a `RobustScaler`.
-
-        Examples
-        --------
-        >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
-        >>> detector = RankAD(random_state=0).fit(nominal)
-        >>> explanation = detector.explain([[0.0, 9.0, 0.0]])
-        >>> explanation
-        row 0: p = 0.00794; x1 9 -> 0.241943 would give p = 0.96
-        >>> explanation.top(0, n=1)[0].name
-        'x1'
-        """
-        check_is_fitted(self, "reference_")
-        with progress_shown(self.verbose):
-            return explained(
-                self.scorer_,
-                scoring_rows(self, X),
-                feature_names(self),
-                among=None if rows is None else scoring_rows(self, rows),
-                n_nearest=n_nearest,
-                n_jobs=self.n_jobs,
-            )
 
     @property
     def expansion_(self) -> KernelExpansion:

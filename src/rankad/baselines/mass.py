@@ -97,6 +97,7 @@ class MassAD(BaseDetector):
         *,
         groups: ArrayLike | None = None,
         strata: object = None,
+        keep_rows: bool = True,
     ) -> Self:
         """Estimate the mass from nominal rows, and calibrate.
 
@@ -110,13 +111,16 @@ class MassAD(BaseDetector):
         strata : array-like of shape (n_samples,), optional
             Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
             reference, `strata_`.
+        keep_rows : bool, default=True
+            Keep at most 2,000 of the rows that train, because `explain` proposes their values. A
+            saved detector then holds them. With False, `explain` needs ``rows``.
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn, groups, strata)
+        return self._fit(X, self._learn, groups, strata, keep_rows)
 
     def _learn(self, rows: FloatArray, rng: np.random.RandomState) -> MeanMass:
         n_sampled = min(self.max_samples, len(rows))

@@ -57,6 +57,7 @@ class StatisticDetector(BaseDetector):
         *,
         groups: ArrayLike | None = None,
         strata: object = None,
+        keep_rows: bool = True,
     ) -> Self:
         """Keep nominal rows to compare new rows with, and calibrate.
 
@@ -70,13 +71,16 @@ class StatisticDetector(BaseDetector):
         strata : array-like of shape (n_samples,), optional
             Stratum of each row, as for `calibrate`. The held-out rows of each stratum become its
             reference, `strata_`.
+        keep_rows : bool, default=True
+            Keep at most 2,000 of the rows that train, because `explain` proposes their values. A
+            saved detector then holds them. With False, `explain` needs ``rows``.
 
         Returns
         -------
         self : object
             This detector.
         """
-        return self._fit(X, self._learn, groups, strata)
+        return self._fit(X, self._learn, groups, strata, keep_rows)
 
     @property
     def scaler_(self) -> Any:

@@ -1,0 +1,68 @@
+"""Explanations as text and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING
+
+from rankad.explanations.tables import counted
+
+if TYPE_CHECKING:
+    from rankad.explanations.explanation import Explanation
+
+#: Up to so many rows are shown one by one. Of more rows, the shared reasons are shown.
+_N_SHOWN = 10
+
+
+def text_lines(explanation: Explanation) -> list[str]:
+    """A heading, and the reason of each row, or what the reasons share."""
+    lines = [_heading(explanation)]
+    if len(explanation) <= _N_SHOWN:
+        return lines + [f"  {reason}" for reason in explanation]
+    rows = _shared_rows(explanation)
+    width = max((len(count) for count, *_ in rows), default=0)
+    return lines + [f"  {count:>{width}} {share:>5}  {what}" for count, share, what in rows]
+
+
+def html(explanation: Explanation) -> str:
+    """The same as a table."""
+    if len(explanation) <= _N_SHOWN:
+        head = ("row", "p", "reason")
+        rows: Iterable[tuple[str, ...]] = (
+            (str(reason.row), f"{reason.p_value:.3g}", reason.text) for reason in explanation
+        )
+    else:
+        head, rows = ("alarms", "share", "features"), _shared_rows(explanation)
+    body = "".join(f"<tr>{_cells(row, 'td')}</tr>" for row in rows)
+    return (
+        f"<p>{escape(_heading(explanation))}</p>"
+        f"<table><thead><tr>{_cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _cells(texts: Iterable[str], tag: str) -> str:
+    style = ' style="text-align: left"'
+    return "".join(f"<{tag}{style}>{escape(text)}</{tag}>" for text in texts)
+
+
+def _heading(explanation: Explanation) -> str:
+    """How many rows alarm, and how many of them are explained."""
+    n_alarms, n_explained = explanation.is_alarm.sum(), explanation.is_explained.sum()
+    n_features = explanation.max_features
+    features = "one feature changes" if n_features == 1 else f"at most {n_features} features change"
+    return (
+        f"{n_alarms} of {len(explanation.values)} rows alarm at alpha={explanation.alpha}. "
+        f"{n_explained} {'is' if n_explained == 1 else 'are'} nominal if {features}."
+    )
+
+
+def _shared_rows(explanation: Explanation) -> list[tuple[str, str, str]]:
+    """Count, share and features of the most frequent reasons, and of all others together."""
+    shared = [(one.features, len(one.rows)) for one in counted(explanation, "set")]
+    others = shared[_N_SHOWN:]
+    lines = shared[:_N_SHOWN]
+    if others:
+        lines.append((f"({len(others)} other reasons)", sum(count for _, count in others)))
+    n_alarms = max(1, int(explanation.is_alarm.sum()))
+    return [(str(count), f"{count / n_alarms:.0%}", what) for what, count in lines]
