@@ -22,6 +22,9 @@ STRONG_CORRELATION = 0.8
 #: Differences are clipped where the sum of their squares is still finite.
 _LARGEST_DIFFERENCE = 1e140
 
+#: Scale of a column of so large values that their standard deviation overflows.
+_LARGEST_SCALE = 1e300
+
 
 @dataclass(frozen=True, eq=False)
 class NominalRows:
@@ -38,7 +41,7 @@ class NominalRows:
     def from_rows(cls, rows: FloatArray) -> Self:
         """Take all the rows, each distinct one once."""
         with np.errstate(over="ignore", invalid="ignore"):  # given rows can be of any size
-            scale = rows.std(axis=0)
+            scale = np.nan_to_num(rows.std(axis=0), nan=_LARGEST_SCALE, posinf=_LARGEST_SCALE)
         constant = constant_columns(rows)
         scale[constant] = tiny_scales(rows[0, constant])
         return cls(np.unique(rows, axis=0), scale)
