@@ -228,9 +228,9 @@ def test_the_title_has_the_p_values_before_and_after(explanation):
     reason = explanation[0]
     display = ExplanationDisplay.from_explanation(explanation)
     before_after = f"p = {reason.p_value:.3g} → {reason.p_value_after:.3g}"
-    assert title(display) == f"row 400: {before_after} if this feature changes"
+    assert title(display) == f"row 400: {before_after}\nif this feature changes"
     change = Change("f", 2.0, 0.0, (0.0, 1.0))
-    assert title(drawn(change, change)) == "row 7: p = 0.001 → 0.3 if these 2 features change"
+    assert title(drawn(change, change)) == "row 7: p = 0.001 → 0.3\nif these 2 features change"
 
 
 @pytest.mark.parametrize(

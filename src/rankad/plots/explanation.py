@@ -70,8 +70,9 @@ class ExplanationDisplay(Display):
     >>> nominal = np.random.default_rng(0).normal(size=(500, 3))
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> display = ExplanationDisplay.from_estimator(detector, [[0.0, 9.0, 0.0]])
-    >>> display.ax_.get_title(loc="left")
-    'row 0: p = 0.00794 → 0.952 if this feature changes'
+    >>> print(display.ax_.get_title(loc="left"))
+    row 0: p = 0.00794 → 0.952
+    if this feature changes
     """
 
     reason: Reason
@@ -260,7 +261,7 @@ def _title(reason: Reason) -> str:
     """The row, its p-value before and after the change, or why there is no change."""
     title = f"row {reason.row}: p = {reason.p_value:.3g}"
     if reason.changes:
-        return f"{title} → {reason.p_value_after:.3g}{_what_changes(reason)}"
+        return f"{title} → {reason.p_value_after:.3g}\nif {_what_changes(reason)}"
     if reason.is_alarm:
         n_tried = reason.max_features
         title += f", not explained by {'one feature' if n_tried == 1 else f'{n_tried} features'}"
@@ -273,11 +274,10 @@ def _title(reason: Reason) -> str:
 
 def _what_changes(reason: Reason) -> str:
     n_units = len(reason.groups)
-    if reason.in_groups and n_units == 1:
-        return "\nif this group of correlated features changes"
     if reason.in_groups:
-        return f"\nif these {n_units} groups of correlated features change"
-    return " if this feature changes" if n_units == 1 else f" if these {n_units} features change"
+        what = "this group" if n_units == 1 else f"these {n_units} groups"
+        return f"{what} of correlated features {'changes' if n_units == 1 else 'change'}"
+    return "this feature changes" if n_units == 1 else f"these {n_units} features change"
 
 
 def _label(change: Change) -> str:
