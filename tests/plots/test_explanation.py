@@ -6,6 +6,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import same_color
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -372,5 +373,7 @@ def test_what_cannot_be_explained_is_refused(plane):
         ExplanationDisplay.from_estimator(pipe, plane.fresh)
     with pytest.raises(NotFittedError):
         ExplanationDisplay.from_estimator(RankAD(), plane.fresh)
-    with pytest.raises(TypeError, match="LazyFrame"):
-        ExplanationDisplay.from_estimator(plane.detector, pl.LazyFrame(plane.fresh))
+    for rows in (pl.LazyFrame(plane.fresh), csr_array(plane.fresh)):
+        kind = type(rows).__name__
+        with pytest.raises(TypeError, match=f"X must be a dense array, a data frame .*got {kind}"):
+            ExplanationDisplay.from_estimator(plane.detector, rows)

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _num_samples
 
 from rankad.explanations import Change, Explanation, Reason
 from rankad.plots._display import Display, require_matplotlib, text_color
@@ -28,6 +27,14 @@ _LONGEST_NAME = 32
 
 #: Markers of values beyond the left end, on the axis, and beyond the right end.
 _MARKERS = {-1: "<", 0: "o", 1: ">"}
+
+#: Text that is centered so many points below a place.
+_BELOW: dict[str, Any] = {
+    "textcoords": "offset points",
+    "ha": "center",
+    "va": "top",
+    "fontsize": "small",
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -158,7 +165,7 @@ class ExplanationDisplay(Display):
         """
         require_matplotlib(cls.__name__)
         calibrated_detector(detector, cls.__name__)
-        _require_row(row, _num_samples(X))
+        _require_row(row, _n_rows(X))
         rows: Any = getattr(X, "iloc", X)  # pandas frames slice by label, not by position
         reason = detector.explain(rows[row : row + 1])[0]
         if rows is X:  # without an index, the label of a row is its position
@@ -214,15 +221,6 @@ class ExplanationDisplay(Display):
         for y, change in enumerate(changes):
             ax.annotate(_usual_text(*change.usual), (0.5, y), (0.0, -8.0), **_BELOW)
         _draw_legend(ax, has_far=bool(drawn.side.any()))
-
-
-#: Text that is centered so many points below a place.
-_BELOW: dict[str, Any] = {
-    "textcoords": "offset points",
-    "ha": "center",
-    "va": "top",
-    "fontsize": "small",
-}
 
 
 def _arrow() -> dict[str, Any]:
@@ -315,6 +313,15 @@ def _number(value: float, n_digits: int) -> str:
     """The number with so many digits, or with all digits before its point: codes stay codes."""
     n_whole = len(f"{abs(value):.0f}") if abs(value) < 1e9 else 0
     return f"{value:.{max(n_digits, n_whole)}g}"
+
+
+def _n_rows(X: Any) -> int:
+    try:
+        return len(X)
+    except TypeError as error:  # for example a lazy frame, or a sparse matrix
+        raise TypeError(
+            f"X must be a dense array, a data frame or a list of rows; got {type(X).__name__}."
+        ) from error
 
 
 def _require_row(row: int, n_rows: int) -> None:
