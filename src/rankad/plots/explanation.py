@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from numpy.typing import ArrayLike
 
 from rankad.explanations import Change, Explanation, Reason
+from rankad.explanations.numbers import number, told_apart
 from rankad.plots._display import Display, require_matplotlib, text_color
 from rankad.plots._inputs import calibrated_detector
 from rankad.plots._style import BLUE, GRAY, RED
@@ -78,7 +79,7 @@ class ExplanationDisplay(Display):
     >>> detector = RankAD(random_state=0).fit(nominal)
     >>> display = ExplanationDisplay.from_estimator(detector, [[0.0, 9.0, 0.0]])
     >>> print(display.ax_.get_title(loc="left"))
-    row 0: p = 0.00794 → 0.952
+    row 0: p = 0.00794 → 0.96
     if this feature changes
     """
 
@@ -288,31 +289,12 @@ def _label(change: Change) -> str:
     if len(name) > _LONGEST_NAME:
         half = _LONGEST_NAME // 2
         name = f"{name[:half]}…{name[-half:]}"
-    value, nominal_value = _told_apart(change.value, change.nominal_value)
+    value, nominal_value = told_apart(change.value, change.nominal_value)
     return f"{name}\n{value} → {nominal_value}"
 
 
 def _usual_text(low: float, high: float) -> str:
-    return " to ".join(_told_apart(low, high)) if low < high else _number(low, 4)
-
-
-def _told_apart(first: float, second: float) -> tuple[str, str]:
-    """Both numbers, with as many digits as it takes to tell them apart.
-
-    >>> _told_apart(20240131.0, 0.123456), _told_apart(0.123456, 0.123462)
-    (('20240131', '0.1235'), ('0.123456', '0.123462'))
-    """
-    for n_digits in range(4, 18):
-        texts = _number(first, n_digits), _number(second, n_digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
-def _number(value: float, n_digits: int) -> str:
-    """The number with so many digits, or with all digits before its point: codes stay codes."""
-    n_whole = len(f"{abs(value):.0f}") if abs(value) < 1e9 else 0
-    return f"{value:.{max(n_digits, n_whole)}g}"
+    return " to ".join(told_apart(low, high)) if low < high else number(low)
 
 
 def _n_rows(X: Any) -> int:
