@@ -1,14 +1,15 @@
-"""The six displays of rankad.plots: five of the default detector, one of a search for C and sigma.
+"""The six displays of rankad.plots: five of default detectors, one of a search for C and sigma.
 
     python examples/displays.py [FILE]
 
-Draws to docs/images/displays.png, or to FILE. Needs matplotlib.
+Draws to docs/images/displays.png, or to FILE. Needs matplotlib and pandas.
 """
 
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib import style
 from matplotlib.figure import Figure
 
@@ -27,12 +28,16 @@ FILE = Path(__file__).parents[1] / "docs" / "images" / "displays.png"
 
 
 def main() -> None:
-    """Fit the default detector and a cross-validated one, watch a stream, explain a row, draw."""
+    """Fit default detectors and a cross-validated one, watch a stream, explain a row, draw."""
     rows = datasets.two_gaussians(4_000, random_state=0).X
     train, fresh = rows[:2_000], rows[2_000:]
     searched = RankAD(sigma="published", C="published", pairs=3, random_state=0).fit(train[:800])
     detector = RankAD(random_state=0).fit(train)
-    anomalous = np.array([[4.0, 6.0]])
+
+    sensors = ["pressure", "temperature", "flow", "vibration", "load"]
+    nominal = np.random.default_rng(0).normal((5, 70, 30, 2, 50), (0.2, 4, 3, 0.3, 9), (2_000, 5))
+    plant = RankAD(random_state=0).fit(pd.DataFrame(nominal, columns=sensors))
+    anomalous = pd.DataFrame([[3.5, 88.0, 31.0, 6.5, 47.0]], columns=sensors)
 
     stream = np.concatenate([fresh[:1_000], fresh[1_000:1_600] + (1.2, 0.0)])
     monitor = DriftMonitor(detector, history_size=len(stream), random_state=0)
@@ -51,8 +56,8 @@ def main() -> None:
         "Drift: the mean moves after 1,000 rows": lambda ax: DriftDisplay.from_monitor(
             monitor, ax=ax
         ),
-        "Explanation: x1 makes this row alarm": lambda ax: ExplanationDisplay.from_explanation(
-            detector.explain(anomalous), ax=ax
+        "Explanation: three sensors make a row alarm": lambda ax: ExplanationDisplay.from_estimator(
+            plant, anomalous, ax=ax
         ),
         "Not the default: a search of C and sigma": lambda ax: TuningDisplay.from_estimator(
             searched, ax=ax

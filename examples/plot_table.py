@@ -38,33 +38,46 @@ for alpha in (0.02, 0.05, 0.1):
     caught = np.mean(det.predict(malignant, alpha=alpha) == -1)
     print(f"alpha {alpha:4.0%}: {false:5.1%} of benign rows alarm, {caught:5.1%} of malignant ones")
 
+figure, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+ax.ecdf(p_malignant, color="#D55E00", label="malignant rows")
+ax.ecdf(p_fresh, color="#0072B2", linestyle="-.", label="new benign rows")
+ax.plot([0, 1], [0, 1], "k--", linewidth=1, label="as asked for")
+ax.set(xlabel="alpha", ylabel="share of rows that alarm", xlim=(0, 0.3), ylim=(0, 1.02))
+ax.set_title("Alarms at every alpha", loc="left")
+ax.legend(loc="center right")
+plt.show()
+
 # %%
-# Why does a row alarm?
-# ---------------------
-# The explanation changes each feature alone to its best nominal value, and gives the p-value that
-# the row would then have. Most malignant rows are anomalous in many features at once. The row shown
-# is the alarm whose p-value a single feature would raise most.
+# Why do these rows alarm?
+# ------------------------
+# The explanation of an alarm names the fewest features to change so that the row is nominal. The
+# new values are those of one benign row. Radius, perimeter and area of a cell are strongly
+# correlated. If three features alone do not suffice, such a group changes as a whole. Of many
+# alarms, the explanation shows the reasons that they share.
 
 alarms = malignant[p_malignant <= 0.05]
-reasons = det.explain(alarms)
-row = int(np.argmax(reasons.p_values_after.max(axis=1)))
-for reason in reasons.top(row, 3):
-    print(
-        f"{reason} would give p = {reason.p_value_after:.3f} instead of {reasons.p_values[row]:.3f}"
-    )
+explanation = det.explain(alarms)
+print(explanation)
 
 # %%
-# The picture
-# -----------
+# How many alarms does each feature take part in?
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-left.ecdf(p_malignant, color="#D55E00", label="malignant rows")
-left.ecdf(p_fresh, color="#0072B2", linestyle="-.", label="new benign rows")
-left.plot([0, 1], [0, 1], "k--", linewidth=1, label="as asked for")
-left.set(xlabel="alpha", ylabel="share of rows that alarm", xlim=(0, 0.3), ylim=(0, 1.02))
-left.set_title("Alarms at every alpha", loc="left")
-left.legend(loc="center right")
-ExplanationDisplay.from_explanation(
-    reasons, row, n_features=5, name="One alarm, explained", ax=right
-)
+by_feature = explanation.shared_reasons(by="feature")
+print(by_feature[["features", "alarms", "share"]].head().to_string())
+
+# %%
+# A frame with one line for each alarm has the labels of your table, so you can join both. An alarm
+# that is not explained keeps its p-value.
+
+print(explanation.to_frame()[["p_value", "p_value_after", "n_features"]].join(alarms).iloc[:5, :5])
+
+# %%
+# One alarm
+# ---------
+# This alarm has the most frequent reason. Each line is a feature. The gray bar is the range of 90%
+# of the benign rows. It is in the same place for all features, because each has its own unit.
+
+shared = explanation.shared_reasons()
+row = alarms.index.get_loc(shared["example"][0])
+ExplanationDisplay.from_explanation(explanation, row, n_features=6)
 plt.show()

@@ -320,7 +320,7 @@ class BaseDetector(FittingDetector):
         >>> explanation = detector.explain([[0.0, 9.0, 0.0], [0.1, 0.2, 0.0]])
         >>> explanation
         1 of 2 rows alarm at alpha=0.05. 1 is nominal if at most 3 features change.
-          row 0: p = 0.00794, nominal (p = 0.952) if x1 9 -> 0.346953
+          row 0: p = 0.00794, nominal (p = 0.96) if x1 9 -> 0.2614
           row 1: p = 0.921, no alarm
         >>> explanation[0].features
         ('x1',)

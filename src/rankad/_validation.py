@@ -89,6 +89,11 @@ def row_labels(X: Any, n_rows: int) -> list[Hashable]:
 def _numeric_rows(estimator: Any, X: ArrayLike, advice: Advice, **kwargs: Any) -> FloatArray:
     if hasattr(type(X), "collect"):
         raise TypeError(f"{type(X).__name__} is lazy. Call its collect() first.")
+    if hasattr(X, "fit"):
+        raise TypeError(
+            f"X must be rows; got the estimator {type(X).__name__}. For a pipeline that ends with "
+            "a detector call pipe[-1].p_values(pipe[:-1].transform(X))."
+        )
     if getattr(getattr(X, "dtype", None), "kind", None) in _DATE_KINDS:
         raise ValueError(
             "X holds dates or times. Turn them into numbers first, for example with "

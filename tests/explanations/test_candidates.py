@@ -40,8 +40,8 @@ def test_the_first_candidates_are_those_with_the_smallest_rests(rng, n_rows, siz
     found = first_candidates(squares, size)
     assert_array_equal(found.are_taken.sum(axis=1), size)
     rests = all_rests(squares, size)
-    if size == 1:  # the ten nearest rows of each unit
-        expected = np.sort(np.sort(rests, axis=0)[:10].ravel())[:N_CANDIDATES]
+    if size == 1:  # the nearest rows of each unit
+        expected = np.sort(np.sort(rests, axis=0)[: N_CANDIDATES // 6].ravel())
     else:  # the best set of each row
         expected = np.sort(rests.min(axis=1))[:N_CANDIDATES]
     assert_allclose(rests_of(squares, found), expected)
@@ -51,6 +51,13 @@ def test_there_are_not_too_many_candidates(rng):
     squares = rng.exponential(size=(500, 40))
     for size in (1, 2, 40):
         assert len(first_candidates(squares, size).donors) == N_CANDIDATES
+
+
+@pytest.mark.parametrize("n_units", [5, 60, 200])
+def test_every_unit_has_its_candidates(n_units, rng):
+    squares = rng.exponential(size=(500, n_units)) * np.geomspace(1.0, 1e6, n_units)
+    found = first_candidates(squares, 1)
+    assert_array_equal(found.are_taken.sum(axis=0), N_CANDIDATES // n_units)
 
 
 def test_if_all_units_change_the_first_rows_are_taken(rng):

@@ -56,7 +56,7 @@ def test_a_reason_has_its_changes_largest_first():
 
 def test_reasons_are_told():
     assert [str(reason) for reason in by_hand()] == [
-        "row a: p = 0.002, nominal (p = 0.412) if amount 812 -> 43.125",
+        "row a: p = 0.002, nominal (p = 0.412) if amount 812 -> 43.12",
         "row b: p = 0.01, nominal (p = 0.2) if load 7.5 -> 0.25, age 91 -> 30",
         "row c: p = 0.3, no alarm",
         f"row d: p = 0.002, {NOT_EXPLAINED}",
@@ -167,7 +167,7 @@ def test_shared_reasons_count_sets_and_features():
     assert by_set["alarms"].tolist() == [15, 15, 15]
     assert by_set["share"].tolist() == [1 / 3] * 3
     assert by_set["example"].tolist() == ["a", "b", "d"]
-    assert by_set["reason"][0] == "nominal (p = 0.412) if amount 812 -> 43.125"
+    assert by_set["reason"][0] == "nominal (p = 0.412) if amount 812 -> 43.12"
     by_feature = by_hand()[[0, 0, 1, 3, 1, 1]].shared_reasons(by="feature")
     assert by_feature["features"].tolist() == ["age", "load", "amount", "(not explained)"]
     assert by_feature["alarms"].tolist() == [3, 3, 2, 1]
@@ -184,25 +184,32 @@ def test_many_rows_are_shown_by_their_shared_reasons():
     assert len(repr(many(10)).split("\n")) == 11
 
 
-def test_of_many_reasons_ten_are_shown():
+def test_of_many_reasons_ten_are_shown_and_those_without_a_reason():
     names = tuple(f"x{i}" for i in range(15))
-    values = np.ones((15, 15))
+    values = np.ones((20, 15))
+    changed = values.copy()
+    changed[np.arange(15), np.arange(15)] = 0.0
     explanation = by_hand(
         names=names,
-        index=tuple(range(15)),
+        index=tuple(range(20)),
         values=values,
-        changed_values=values - np.eye(15),
-        nearest_rows=values,
-        p_values=np.full(15, 0.01),
-        p_values_after=np.full(15, 0.5),
-        in_groups=np.zeros(15, dtype=bool),
+        changed_values=changed,
+        nearest_rows=np.zeros((20, 15)),
+        p_values=np.full(20, 0.01),
+        p_values_after=np.where(np.arange(20) < 15, 0.5, 0.01),
+        in_groups=np.zeros(20, dtype=bool),
         scale=np.ones(15),
         usual_values=np.zeros((2, 15)),
         group_of_feature=np.arange(15),
     )
     lines = repr(explanation).split("\n")
-    assert len(lines) == 12
-    assert lines[-1] == "  5   33%  (5 other reasons)"
+    assert len(lines) == 13
+    assert lines[-2:] == ["  5   25%  (5 other reasons)", "  5   25%  (not explained)"]
+
+
+def test_numbers_have_the_digits_that_tell_them_apart():
+    assert str(Change("code", 20240131.0, 20240130.0, (0.0, 1.0))) == "code 20240131 -> 20240130"
+    assert str(Change("flow", 1.0000001, 1.0, (0.0, 1.0))) == "flow 1.0000001 -> 1"
 
 
 def test_html_shows_the_same_and_runs_nothing():
@@ -210,7 +217,7 @@ def test_html_shows_the_same_and_runs_nothing():
     html = by_hand(names=names, index=("<b>", "b", "c", "d"))._repr_html_()
     assert "<script>" not in html
     assert "<b>" not in html
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; 812 -&gt; 43.125" in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; 812 -&gt; 43.12" in html
     assert html.count("<tr>") == 5
     assert "amount" in many()._repr_html_()
 

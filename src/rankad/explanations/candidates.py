@@ -14,9 +14,8 @@ import numpy as np
 
 from rankad._typing import BoolArray, FloatArray, IntArray
 
-#: Candidates of a row in one round, at most, and nominal rows for each single unit.
+#: Candidates of a row in one round, at most.
 N_CANDIDATES = 200
-_N_ROWS_FOR_UNIT = 10
 
 #: The second round: for so many of the best sets of units, so many nominal rows.
 _N_SETS = 10
@@ -45,7 +44,8 @@ def first_candidates(squares: FloatArray, size: int) -> Candidates:
         return Candidates(np.arange(n_donors), np.ones((n_donors, n_units), dtype=bool))
     if size == 1:
         rests = sums_of_others(squares)
-        nearest = _smallest(rests, _N_ROWS_FOR_UNIT)
+        # Every unit has its candidates: the nearest rows without a guilty unit need not be nearest.
+        nearest = _smallest(rests, max(1, N_CANDIDATES // n_units))
         donors = nearest.ravel()
         units = np.broadcast_to(np.arange(n_units), nearest.shape).ravel()
         best = _in_order(rests[donors, units], N_CANDIDATES)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
-from rankad.explanations.tables import counted
+from rankad.explanations.tables import NOT_EXPLAINED, counted
 
 if TYPE_CHECKING:
     from rankad.explanations.explanation import Explanation
@@ -60,9 +60,11 @@ def _heading(explanation: Explanation) -> str:
 def _shared_rows(explanation: Explanation) -> list[tuple[str, str, str]]:
     """Count, share and features of the most frequent reasons, and of all others together."""
     shared = [(one.features, len(one.rows)) for one in counted(explanation, "set")]
-    others = shared[_N_SHOWN:]
-    lines = shared[:_N_SHOWN]
+    known = [one for one in shared if one[0] != NOT_EXPLAINED]
+    others = known[_N_SHOWN:]
+    lines = known[:_N_SHOWN]
     if others:
         lines.append((f"({len(others)} other reasons)", sum(count for _, count in others)))
-    n_alarms = max(1, int(explanation.is_alarm.sum()))
+    lines += shared[len(known) :]
+    n_alarms = int(explanation.is_alarm.sum())
     return [(str(count), f"{count / n_alarms:.0%}", what) for what, count in lines]

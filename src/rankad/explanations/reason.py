@@ -6,6 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rankad.explanations.numbers import told_apart
+
 
 class Change(NamedTuple):
     """One feature of a row, and the value of a nominal row that it would take.
@@ -33,7 +35,8 @@ class Change(NamedTuple):
     usual: tuple[float, float]
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value:.6g} -> {self.nominal_value:.6g}"
+        value, nominal_value = told_apart(self.value, self.nominal_value)
+        return f"{self.name} {value} -> {nominal_value}"
 
 
 @dataclass(frozen=True)
