@@ -45,7 +45,7 @@ SECTIONS = {
         "changelog",
         "security",
     ],
-    "guide": ["guarantees", "options", "accuracy", "benchmarks"],
+    "guide": ["guarantees", "dirty_rows", "options", "accuracy", "benchmarks"],
     "results/README": [
         "results/summary",
         "results/table1",
