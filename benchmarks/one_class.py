@@ -47,13 +47,22 @@ def dirty_split(data: Dataset, seed: int, share: float, n_max: int) -> Split:
     their number, at most half of the set's anomalies. At most ``n_max`` other nominal rows and at
     most ``n_max`` other anomalies test. The nominal rows do not depend on ``share``.
     """
+    return labeled_dirty_split(data, seed, share, n_max)[0]
+
+
+def labeled_dirty_split(
+    data: Dataset, seed: int, share: float, n_max: int
+) -> tuple[Split, np.ndarray]:
+    """A split with dirt, and a mask of the anomalies among its training rows."""
     rng = np.random.default_rng(seed)
     nominal, anomalies = rng.permutation(data.nominal), rng.permutation(data.anomalies)
     half = len(nominal) // 2
     n_train = min(n_max, half)
     n_dirty = min(round(share * n_train), len(anomalies) // 2)
-    train = rng.permutation(np.concatenate([nominal[:n_train], anomalies[:n_dirty]]))
-    return Split(train, nominal[half:][:n_max], anomalies[n_dirty:][:n_max])
+    order = rng.permutation(n_train + n_dirty)
+    train = np.concatenate([nominal[:n_train], anomalies[:n_dirty]])[order]
+    split = Split(train, nominal[half:][:n_max], anomalies[n_dirty:][:n_max])
+    return split, order >= n_train
 
 
 def load_set(name: str) -> Dataset:

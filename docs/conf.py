@@ -45,7 +45,7 @@ SECTIONS = {
         "changelog",
         "security",
     ],
-    "guide": ["guarantees", "reasons", "options", "accuracy", "benchmarks"],
+    "guide": ["guarantees", "reasons", "dirty_rows", "options", "accuracy", "benchmarks"],
     "results/README": [
         "results/summary",
         "results/table1",

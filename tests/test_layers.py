@@ -118,6 +118,7 @@ def test_a_detector_calls_down_only(case, rng):
         detector.p_values(new, confidence=0.9)
         detector.select(new)
         detector.true_alarms(new)
+        detector.suspicious_rows(nominal, strata=np.arange(200) % 2)
         detector.audit(fresh)
         detector.audit_selection(fresh, 20)
         detector.explain(3.0 * new, alpha=0.1)

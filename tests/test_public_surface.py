@@ -28,7 +28,7 @@ PUBLIC = {
     "metrics monitoring options plots statistics",
     "rankad.baselines": "AveragedKLPE BPKNNG KLPE MassAD",
     "rankad.calibration": "Audit CalibrationRecord FalseAlarmBounds FalseAlarmsPerDay "
-    "HeldOutScores ReferenceScores StrataScores TimeBlocks "
+    "HeldOutScores ReferenceScores StrataScores SuspiciousRows TimeBlocks "
     "TrueAlarms density_ratio nominal_share "
     "reference_for_discoveries reference_needed true_alarm_share",
     "rankad.datasets": "Dataset DatasetError Law law_anomalies laws load mulcross names "
@@ -52,9 +52,9 @@ PUBLIC = {
 #: AlarmBudget, Episodes and TimeColumns are what users call; Episode, episodes_per_day and its
 #: result are in the module monitoring, which is listed for them. For rows that are no independent
 #: draws: TimeBlocks is a value of calibration_split, StrataScores and CalibrationRecord are what
-#: the attributes strata_ and calibration_record_ hold. TrueAlarms is what true_alarms returns. A
-#: Reason is made of Changes.
-MAX_NAMES = 90
+#: the attributes strata_ and calibration_record_ hold. TrueAlarms is what true_alarms returns, and
+#: SuspiciousRows what suspicious_rows returns. A Reason is made of Changes.
+MAX_NAMES = 91
 
 PARAMETERS = (
     "alpha statistic n_neighbors n_centers pairs anchor C sigma ranker scaler robust calibration "

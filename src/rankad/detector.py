@@ -198,6 +198,7 @@ class RankAD(BaseDetector):
     """
 
     _model: RankerScores
+    _left_out_as_far = 0.1
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_CONSTRAINTS,

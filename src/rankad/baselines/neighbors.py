@@ -44,6 +44,7 @@ class StatisticDetector(BaseDetector):
     n_neighbors: int
     n_jobs: int | None
     _model: StatisticAmong
+    _left_out_as_far = 0.1
 
     @abstractmethod
     def _statistic(self, rng: np.random.RandomState) -> Statistic:

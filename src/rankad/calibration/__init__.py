@@ -43,6 +43,7 @@ from rankad.calibration.splits import TimeBlocks
 from rankad.calibration.strata import StrataScores
 from rankad.calibration.strata_control import StrataControl
 from rankad.calibration.stratum_labels import StratumLabels
+from rankad.calibration.suspicious_rows import SuspiciousRows
 from rankad.calibration.true_alarms import TrueAlarms
 from rankad.calibration.weighted import WeightedScores
 
@@ -54,6 +55,7 @@ __all__ = [
     "HeldOutScores",
     "ReferenceScores",
     "StrataScores",
+    "SuspiciousRows",
     "TimeBlocks",
     "TrueAlarms",
     "density_ratio",

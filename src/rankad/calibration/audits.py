@@ -10,10 +10,11 @@ from typing import Self
 
 import numpy as np
 from scipy.special import betaincinv
-from scipy.stats import betabinom, binom
+from scipy.stats import binom
 
 from rankad._typing import BoolArray, FloatArray
 from rankad.calibration.bounds import rate_interval, require_probability
+from rankad.calibration.dirt import checked_share, fewest_alarms, most_alarms, most_bad
 
 #: Number of simulated references that the limits of selections come from.
 N_SIMULATED = 999
@@ -50,6 +51,10 @@ class Audit:
         if the reference was not held out, or is too small for alpha.
     rule_confidence : float or None
         Confidence of the rule under audit, for example of ``predict(X, alpha, confidence=...)``.
+    n_bad : int
+        Largest number of bad rows among the fresh ones, as the dirty share of the audit says. Their
+        alarms may be true. So the interval is one of the rate on clean rows, and the range of
+        counts is wider by these rows.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class Audit:
     max_alarms: int | None = None
     min_alarms: int | None = None
     rule_confidence: float | None = None
+    n_bad: int = 0
 
     @classmethod
     def from_counts(
@@ -85,22 +91,32 @@ class Audit:
         n_reference: int = 0,
         has_ties: bool = False,
         rule_confidence: float | None = None,
+        dirty_share: float = 0.0,
     ) -> Self:
         """Audit of ``n_alarms`` alarms on ``n_rows`` fresh nominal rows.
 
         Given the order j of the threshold among n held-out reference scores, it also has the
         smallest and the largest count that they allow. Where scores tie at the threshold, alarms
-        may be rarer, so the smallest count is 0.
+        may be rarer, so the smallest count is 0. At most ``dirty_share`` of the fresh rows and of
+        the rows that the reference was drawn from are bad.
         """
-        low, high = rate_interval(n_alarms, n_rows, confidence)
+        require_probability("confidence", confidence)
+        share, risk = checked_share(dirty_share), 1.0 - confidence
+        # The number of bad rows may be larger than these limits, so it takes a part of the risk.
+        left = risk / 2.0 if share > 0.0 else risk
+        n_bad = most_bad(n_rows, share, risk / 2.0)
+        low, high = clean_rate_interval(n_alarms, n_rows, n_bad, 1.0 - left)
         min_alarms = max_alarms = None
         if 1 <= order <= n_reference:
-            law = betabinom(n_rows, float(order), float(n_reference + 1 - order))
-            least, most = law.ppf([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
-            min_alarms, max_alarms = 0 if has_ties else int(least), int(most)
+            n_bad_reference = most_bad(n_reference, share, left / 2.0)
+            miss = left / 4.0 if share > 0.0 else left / 2.0
+            clean = n_rows - n_bad, order, n_reference, n_bad_reference, miss
+            min_alarms = 0 if has_ties else fewest_alarms(*clean)
+            max_alarms = most_alarms(*clean) + n_bad
         return cls(
             *(alpha, n_alarms, n_rows, confidence, low, high, max_alarms, min_alarms),
             rule_confidence=rule_confidence,
+            n_bad=n_bad,
         )
 
     @classmethod
@@ -158,13 +174,15 @@ class Audit:
         ``max_alarms``, it is the rate at which the interval lies above alpha in 4 of 5 audits. It
         is infinite if no count is too large.
         """
-        first_too_many = self._consistent_counts[1] + 1
-        if first_too_many > self.n_rows:
+        first_too_many, n_clean = self._consistent_counts[1] + 1, self.n_rows - self.n_bad
+        if first_too_many > n_clean:
             return inf
-        return float(betaincinv(first_too_many, self.n_rows + 1 - first_too_many, POWER))
+        return float(betaincinv(first_too_many, n_clean + 1 - first_too_many, POWER))
 
     def power_at(self, rate: float) -> float:
         """Probability that such an audit notices a detector with this false-alarm rate.
+
+        With bad rows among the fresh ones, it is the least such probability.
 
         Parameters
         ----------
@@ -178,8 +196,9 @@ class Audit:
         if not 0.0 <= rate <= 1.0:
             raise ValueError(f"rate must be at least 0 and at most 1; got {rate!r}.")
         least, most = self._consistent_counts
-        law = binom(self.n_rows, rate)
-        return float(law.cdf(least - 1) + law.sf(most))
+        law = binom(self.n_rows - self.n_bad, rate)
+        # The bad rows may alarm or not, whichever hides the fault.
+        return float(law.cdf(least - 1 - self.n_bad) + law.sf(most))
 
     @cached_property
     def _consistent_counts(self) -> tuple[int, int]:
@@ -187,9 +206,28 @@ class Audit:
         if self.min_alarms is not None and self.max_alarms is not None:
             return self.min_alarms, self.max_alarms
         # The interval lies above alpha if so many alarms are too rare at alpha, and likewise below.
-        law = binom(self.n_rows, self.alpha)
-        least, most = law.ppf([(1.0 - self.confidence) / 2.0, (1.0 + self.confidence) / 2.0])
-        return int(least), int(most)
+        law = binom(self.n_rows - self.n_bad, self.alpha)
+        risk = (1.0 - self.confidence) / (2.0 if self.n_bad > 0 else 1.0)
+        return int(law.ppf(risk / 2.0)), int(law.isf(risk / 2.0)) + self.n_bad
+
+
+def clean_rate_interval(
+    n_alarms: int, n_rows: int, n_bad: int, confidence: float
+) -> tuple[float, float]:
+    """Interval of the rate on clean rows, if at most ``n_bad`` of the rows are bad.
+
+    The lower end is that for bad rows that all alarm, the upper end that for bad rows that do not.
+
+    >>> [round(end, 3) for end in clean_rate_interval(60, 1000, 0, 0.95)]
+    [0.046, 0.077]
+    >>> [round(end, 3) for end in clean_rate_interval(60, 1000, 20, 0.95)]
+    [0.029, 0.078]
+    """
+    n_clean = n_rows - n_bad
+    if n_clean == 0:
+        return 0.0, 1.0
+    low = rate_interval(max(n_alarms - n_bad, 0), n_clean, confidence)[0]
+    return low, rate_interval(min(n_alarms, n_clean), n_clean, confidence)[1]
 
 
 def max_selections(

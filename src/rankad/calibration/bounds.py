@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 from numbers import Real
 from typing import Any, Self
 
 from scipy.special import betainc
 from scipy.stats import beta, binomtest
 
+from rankad.calibration.dirt import checked_share, high_rate, largest_mean_rate, low_rate, most_bad
 from rankad.calibration.reference import order_of
 
 
@@ -139,6 +141,10 @@ class FalseAlarmBounds:
     If reference scores tie at the threshold, alarms are rarer than the law says. Then only
     ``limit`` and ``high`` hold, ``low`` is 0, and ``mean`` is an upper limit of the mean.
 
+    With a dirty share, everything is about clean rows, and holds wherever the bad reference rows
+    score. ``mean`` is then an upper limit of the mean rate, and ``std`` is NaN, because it depends
+    on these scores.
+
     Parameters
     ----------
     alpha : float
@@ -155,12 +161,17 @@ class FalseAlarmBounds:
         Upper limit of the rate, with the confidence.
     has_ties : bool
         Whether reference scores tie at the threshold.
+    dirty_share : float
+        Largest share of bad rows among the rows that the reference was drawn from.
 
     Examples
     --------
     >>> bounds = FalseAlarmBounds.from_order(0.05, order=50, n_reference=999, confidence=0.95)
     >>> round(bounds.low, 3), round(bounds.high, 3), round(bounds.limit, 3)
     (0.037, 0.064, 0.062)
+    >>> dirty = FalseAlarmBounds.from_order(0.05, 50, 999, 0.95, dirty_share=0.02)
+    >>> round(dirty.mean, 3), round(dirty.low, 3), round(dirty.high, 3), round(dirty.limit, 3)
+    (0.051, 0.01, 0.068, 0.067)
     """
 
     alpha: float
@@ -172,6 +183,7 @@ class FalseAlarmBounds:
     high: float
     limit: float
     has_ties: bool = False
+    dirty_share: float = 0.0
 
     @classmethod
     def from_order(
@@ -182,10 +194,15 @@ class FalseAlarmBounds:
         confidence: float,
         *,
         has_ties: bool = False,
+        dirty_share: float = 0.0,
     ) -> Self:
         """Bounds of the rate of alarms below the j-th of n reference scores."""
         require_probability("confidence", confidence)
+        share = checked_share(dirty_share)
         law = law_of_order(order, n_reference)
+        if share > 0.0:
+            dirty = alpha, order, n_reference, confidence, share
+            return cls._with_dirt(*dirty, has_ties=has_ties)
         low, high = law.ppf([(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
         return cls(
             alpha,
@@ -197,6 +214,34 @@ class FalseAlarmBounds:
             high=float(high),
             limit=float(law.ppf(confidence)),
             has_ties=has_ties,
+        )
+
+    @classmethod
+    def _with_dirt(
+        cls,
+        alpha: float,
+        order: int,
+        n_reference: int,
+        confidence: float,
+        share: float,
+        *,
+        has_ties: bool,
+    ) -> Self:
+        """Bounds of the rate on clean rows. The number of bad rows takes a part of the risk."""
+        risk = 1.0 - confidence
+        n_bad = most_bad(n_reference, share, risk / 3.0)
+        n_bad_of_limit = most_bad(n_reference, share, risk / 2.0)
+        return cls(
+            alpha,
+            n_reference,
+            confidence,
+            mean=largest_mean_rate(order, n_reference, share),
+            std=nan,
+            low=0.0 if has_ties else low_rate(order, n_reference, n_bad, risk / 3.0),
+            high=high_rate(order, n_reference, n_bad, risk / 3.0),
+            limit=high_rate(order, n_reference, n_bad_of_limit, risk / 2.0),
+            has_ties=has_ties,
+            dirty_share=share,
         )
 
 

@@ -82,7 +82,7 @@ class FalseAlarmControl:
         """Lower limits of the number of true alarms in a batch, for all choices at once."""
         return TrueAlarms.from_p_values(self.reference.p_values(scores), confidence)
 
-    def bounds(self, alpha: float, confidence: float) -> FalseAlarmBounds:
+    def bounds(self, alpha: float, confidence: float, dirty_share: float = 0.0) -> FalseAlarmBounds:
         """What the false-alarm rate can be at an alpha, given the size of the reference."""
         order = self.order(alpha)
         return FalseAlarmBounds.from_order(
@@ -91,6 +91,7 @@ class FalseAlarmControl:
             self.reference.size,
             confidence,
             has_ties=self.reference.is_tied(order),
+            dirty_share=dirty_share,
         )
 
     def band(self, confidence: float, method: str) -> FloatArray:
@@ -130,6 +131,7 @@ class FalseAlarmControl:
         alpha: float,
         confidence: float,
         rule_confidence: float | None = None,
+        dirty_share: float = 0.0,
     ) -> Audit:
         """What a count of alarms on fresh nominal rows says about the rate."""
         order, size = 0, self.reference.size
@@ -145,6 +147,7 @@ class FalseAlarmControl:
             n_reference=size,
             has_ties=self.reference.is_tied(order),
             rule_confidence=rule_confidence,
+            dirty_share=dirty_share,
         )
 
     def audit_selection(

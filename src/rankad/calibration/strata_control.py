@@ -119,6 +119,7 @@ class StrataControl:
         alpha: float,
         confidence: float,
         rule_confidence: float | None = None,
+        dirty_share: float = 0.0,
     ) -> dict[Hashable, Audit]:
         """What the alarms on fresh nominal rows say about the rate in each stratum.
 
@@ -131,7 +132,7 @@ class StrataControl:
         audits = {}
         for key, alarms, rows in zip(self.labels.keys, n_alarms, n_rows, strict=True):
             counts = int(alarms), int(rows), alpha, of_each
-            audits[key] = self._audit(key, *counts, rule_confidence)
+            audits[key] = self._audit(key, *counts, rule_confidence, dirty_share)
         return audits
 
     def _audit(
@@ -142,12 +143,14 @@ class StrataControl:
         alpha: float,
         confidence: float,
         rule_confidence: float | None,
+        dirty_share: float,
     ) -> Audit:
         """Audit of one stratum. A shared reference has no law that the count could have."""
         if self.strata.shares(key):
-            return Audit.from_counts(alpha, n_alarms, n_rows, confidence)
+            counts = alpha, n_alarms, n_rows, confidence
+            return Audit.from_counts(*counts, dirty_share=dirty_share)
         control = FalseAlarmControl(self.strata.reference_of(key))
-        return control.audit(n_alarms, n_rows, alpha, confidence, rule_confidence)
+        return control.audit(n_alarms, n_rows, alpha, confidence, rule_confidence, dirty_share)
 
     def require_exact(self, method: str) -> None:
         """Refuse references that were not held out, or are shared, in the name of a method."""
