@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, StandardScaler
 
 from rankad import RankAD
 from rankad.baselines import KLPE
@@ -37,6 +38,13 @@ def test_nan_and_infinities_are_refused_with_their_place(nominal, value, when):
     place = r"in 2 of 240 rows, first in row 3 \(counted from 0\), in column 'x1' \(2 rows\)\. Drop"
     with pytest.raises(ValueError, match=rf"contains (NaN|infinity) {place}"):
         fitted(bad) if when == "fit" else fitted(nominal).p_values(bad)
+
+
+def test_an_estimator_in_place_of_rows_is_refused_with_the_line_for_pipelines(nominal):
+    pipe = make_pipeline(StandardScaler(), fitted(nominal))
+    for method in ("p_values", "explain"):
+        with pytest.raises(TypeError, match=r"got the estimator Pipeline.*pipe\[-1\].p_values\(pi"):
+            getattr(pipe[-1], method)(pipe)
 
 
 METHODS = ["score_samples", "p_values", "predict", "decision_function", "select", "explain"]
@@ -202,6 +210,7 @@ class Counted:
 
 
 @FRAMES
+@pytest.mark.filterwarnings("ignore:No row is selected:rankad.exceptions.CalibrationWarning")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8, bool])
 def test_a_frame_of_numbers_is_converted_once(frame, dtype, rng):
     inner = frame(rng.integers(0, 2, size=(100, 6)).astype(dtype), list("abcdef"))

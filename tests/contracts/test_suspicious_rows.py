@@ -106,7 +106,9 @@ def test_the_farthest_tenth_does_not_train_neighbor_detectors(detector, left_out
     fits = []
     fit = type(detector).fit
     monkeypatch.setattr(
-        type(detector), "fit", lambda self, X, y=None: fits.append(X) or fit(self, X, y)
+        type(detector),
+        "fit",
+        lambda self, X, y=None, **options: fits.append(X) or fit(self, X, y, **options),
     )
     rows = rng.normal(size=(100, 2))
     detector.set_params(random_state=0).suspicious_rows(rows)
