@@ -467,3 +467,11 @@ def test_a_mean_neighbor_distance_of_zero_needs_a_sigma():
     with pytest.raises(ValueError, match="give sigma as a number"):
         by_value.fit(rows)
     by_value.set_params(sigma=1.0).fit(rows)
+
+
+@pytest.mark.parametrize("names", [["fit", "collect"], ["iloc", "index"], ["dtype", "shape"]])
+def test_columns_can_have_any_name(names, rng):
+    frame = pd.DataFrame(rng.normal(size=(200, 2)), columns=names)
+    detector = RankAD(random_state=0).fit(frame)
+    assert detector.explain(frame.iloc[:3]).feature_names == tuple(names)
+    assert_array_equal(detector.explain(frame.iloc[3:6]).index, [3, 4, 5])

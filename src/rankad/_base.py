@@ -288,6 +288,7 @@ class BaseDetector(FittingDetector):
         row 7: p = 0.004, score -13.37
         row 300: p = 0.006, score -9.255
         """
+        self._validate_params()
         judge = judge_of(self)
         rows = training_rows(judge, X)
         labels = labels_of_rows(strata, len(rows), np.arange(len(rows)))
@@ -295,8 +296,7 @@ class BaseDetector(FittingDetector):
         units = units_of_rows(rows, groups, are_in_time=are_in_time)
         with progress_shown(getattr(self, "verbose", False)):
             scores = out_of_fold_scores(judge, rows, units, self._left_out_as_far)
-        index = getattr(X, "index", None) if hasattr(X, "iloc") else None  # of a pandas frame
-        return SuspiciousRows.from_scores(scores, labels, index)
+        return SuspiciousRows.from_scores(scores, labels, row_labels(X, len(rows)))
 
     def true_alarms(self, X: ArrayLike, *, confidence: float = 0.95) -> TrueAlarms:
         """Lower limits of the number of true alarms in a batch, at all alphas at once.
@@ -374,7 +374,7 @@ class BaseDetector(FittingDetector):
         Notes
         -----
         A reason says what the detector would have to see to be silent. It does not say what caused
-        the anomaly. The search tries the changes that bring the row nearest to a nominal row, some
+        the anomaly. The search tries the changes that bring the row nearest to a nominal row, a few
         hundred for each number of features, and takes the one with the highest score. It leaves out
         every feature that this change does not need. It is no exhaustive search: a smaller set can
         exist.
@@ -420,7 +420,10 @@ class BaseDetector(FittingDetector):
     def _pool(self, rows: ArrayLike | None) -> NominalRows:
         """Nominal rows whose values an explanation may propose."""
         if rows is not None:
-            return NominalRows.from_rows(scoring_rows(self, rows))
+            try:
+                return NominalRows.from_rows(scoring_rows(self, rows))
+            except ValueError as error:
+                raise ValueError(f"rows, the nominal rows, cannot be used. {error}") from error
         if self._kept_rows is None:
             raise ValueError(
                 "explain needs nominal rows, because it proposes their values, and "
@@ -452,8 +455,9 @@ class BaseDetector(FittingDetector):
             Probability of the interval, and of the limit.
         dirty_share : float, default=0.0
             Largest share of bad rows among the rows that the reference was drawn from, such as the
-            rows of ``fit``. The bounds are then those of the rate on *clean* rows. They hold
-            wherever the bad rows score: the mean is at most ``alpha / (1 - dirty_share)``. The rate
+            rows of ``fit``. With a stratum, it is the share in that stratum, which can be far
+            larger than in the file. The bounds are then those of the rate on *clean* rows. They
+            hold wherever the bad rows score: the mean is at most ``alpha / (1 - dirty_share)``. The rate
             can be far lower, down to 0, because bad rows take the lowest places of the reference.
 
         Returns
@@ -622,7 +626,8 @@ class BaseDetector(FittingDetector):
             Audit ``predict(X, alpha, confidence=rule_confidence)``.
         dirty_share : float, default=0.0
             Largest share of bad rows, both in X and among the rows that the reference was drawn
-            from. Alarms on so many rows may be true. The interval is then one of the rate on clean
+            from. With strata, it is the largest share in any stratum. Alarms on so many rows may be
+            true. The interval is then one of the rate on clean
             rows, and the range of counts is wider: see `Audit.n_bad`.
 
         Returns

@@ -304,10 +304,9 @@ class FittingDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             Use these rows as the whole reference. Set it if nominal rows have changed, because
             then the old reference rows no longer have the distribution of future rows. It keeps
             the false-alarm rate. At a new level of the rows only a new fit restores the power, and
-            it needs some hundred new rows. Without
-            strata, the references of all strata are deleted. The new reference is one of groups
-            with ``groups``, else of single rows, or of rows in the order of time unless
-            ``calibration_split`` is "random".
+            it needs about 300 or more new rows. Without strata, the references of all strata are
+            deleted. The new reference is one of groups with ``groups``, else of single rows, or of
+            rows in the order of time unless ``calibration_split`` is "random".
 
         Returns
         -------

@@ -54,7 +54,7 @@ def judge_of(detector: Any) -> Any:
 
     No row is held out for its reference, and its rows are not tested: its p-values promise nothing.
     """
-    judge = copy(detector)  # not a clone: that would call up
+    judge = copy(detector)
     judge.random_state = deepcopy(detector.random_state)
     judge.calibration, judge.calibration_split = "train", "random"
     return judge
@@ -96,10 +96,8 @@ def _fit(judge: Any, rows: FloatArray, others: IntArray, trains: BoolArray) -> N
     """Fit the judge to the rows of the other folds that train; to all of them if need be."""
     if len(others) < 2:
         raise ValueError(
-            f"A fold leaves {len(others)} row to learn from, because one group has nearly all "
-            "rows. Give smaller groups."
+            f"A fold leaves {len(others)} row to learn from. Give more rows, or smaller groups."
         )
-    try:
-        judge.fit(rows[others[trains[others]]], keep_rows=False)
-    except ValueError:  # too few rows are left, or they are all alike
-        judge.fit(rows[others], keep_rows=False)
+    near = rows[others[trains[others]]]
+    are_alike = len(near) < 2 or (near == near[0]).all()
+    judge.fit(rows[others] if are_alike else near, keep_rows=False)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -77,19 +77,20 @@ def feature_names(estimator: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def row_labels(X: Any, n_rows: int) -> list[Hashable]:
+def row_labels(X: Any, n_rows: int) -> Any:
     """Labels of the rows: the index of a pandas frame, or else 0, 1 and so on.
 
     >>> row_labels([[0.5], [1.5]], 2)
-    [0, 1]
+    array([0, 1])
     """
-    return list(X.index) if hasattr(X, "iloc") else list(range(n_rows))
+    is_pandas = hasattr(type(X), "iloc")  # ask the type: a column can have any name
+    return X.index if is_pandas else np.arange(n_rows)
 
 
 def _numeric_rows(estimator: Any, X: ArrayLike, advice: Advice, **kwargs: Any) -> FloatArray:
     if hasattr(type(X), "collect"):
         raise TypeError(f"{type(X).__name__} is lazy. Call its collect() first.")
-    if hasattr(X, "fit"):
+    if hasattr(type(X), "fit"):  # ask the type: a column can have any name
         raise TypeError(
             f"X must be rows; got the estimator {type(X).__name__}. For a pipeline that ends with "
             "a detector call pipe[-1].p_values(pipe[:-1].transform(X))."

@@ -12,6 +12,9 @@ _INNER_PACKAGES = ("rankad", "sklearn", "joblib")
 #: Actions of filters that show a text once for each line, or more rarely.
 _ONCE: Final = ("default", "module", "once")
 
+#: Number of texts to remember: texts with numbers could otherwise fill the memory of a stream.
+_MAX_SHOWN: Final = 1000
+
 #: Texts that were shown once, with file and line.
 _shown: Final[set[tuple[str, int, str]]] = set()
 
@@ -33,6 +36,8 @@ def warn_user_once(message: str, category: type[Warning] = UserWarning) -> None:
         place = (frame.f_code.co_filename, frame.f_lineno, message)
         if place in _shown:
             return
+        if len(_shown) == _MAX_SHOWN:
+            _shown.clear()
         _shown.add(place)
     warnings.warn(message, category, stacklevel=depth)
 

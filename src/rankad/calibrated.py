@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankad._base import BaseDetector
 from rankad._borrowed import HasMethods
-from rankad._fitting import COMMON_CONSTRAINTS, validated_fit
+from rankad._fitting import COMMON_CONSTRAINTS, FittingDetector, validated_fit
 from rankad._typing import FloatArray
 from rankad.models import ForeignScores
 
@@ -144,5 +144,7 @@ class Calibrated(BaseDetector):
             if name.split("__")[-1] == "random_state" and value is None
         ]
         detector.set_params(**{name: rng.randint(2**31 - 1) for name in unseeded})
-        detector.fit(rows)
+        # This detector keeps its own rows for `explain`.
+        options = {"keep_rows": False} if isinstance(detector, FittingDetector) else {}
+        detector.fit(rows, **options)
         return ForeignScores.from_fitted(detector, rows)

@@ -31,7 +31,7 @@ def test_the_bounds_are_wider_with_a_dirty_share(dirty):
     assert of_stratum.limit > with_dirt.limit, "fewer reference rows"
 
 
-def test_the_mean_limit_is_kept_on_clean_rows(dirty, rng):
+def test_the_rate_on_clean_rows_is_within_its_bounds(dirty, rng):
     _, _, detector = dirty
     rate = (detector.predict(rng.normal(size=(4_000, 2)), 0.1) == -1).mean()
     bounds = detector.false_alarm_bounds(0.1, confidence=0.999, dirty_share=SHARE)

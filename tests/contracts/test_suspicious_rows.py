@@ -189,3 +189,16 @@ def test_a_draw_like_the_others_is_rarely_suspicious(alpha):
         for seed in range(n_repeats)
     )
     assert n_low <= binom(n_repeats, alpha).ppf(1.0 - 1e-4)
+
+
+def test_a_split_that_is_none_is_refused(rng):
+    detector = RankAD(calibration_split="tme")
+    with pytest.raises(ValueError, match="'calibration_split' parameter of RankAD must be"):
+        detector.suspicious_rows(rng.normal(size=(100, 2)))
+
+
+@pytest.mark.parametrize("alpha", ["a", None, np.nan, True, 1.5])
+def test_an_alpha_that_is_none_is_refused(alpha, rng):
+    suspicious = KLPE(random_state=0).suspicious_rows(rng.normal(size=(60, 2)))
+    with pytest.raises(ValueError, match="alpha must be at least 0 and at most 1; got"):
+        suspicious.at(alpha)

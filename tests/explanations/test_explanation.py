@@ -13,12 +13,15 @@ NAMES = ("amount", "age", "load")
 
 
 NOT_EXPLAINED = (
-    "not explained by 3 features; nearest nominal row: load 97 -> 0.5, amount 99 -> 40, "
-    "age 98 -> 30"
+    "not explained by 3 features or groups of them; nearest nominal row: load 97 -> 0.5, "
+    "amount 99 -> 40, age 98 -> 30"
 )
 
 
-def by_hand(index=("a", "b", "c", "d"), names=NAMES, **replaced):
+LABELS = pd.Index(["a", "b", "c", "d"])
+
+
+def by_hand(index=LABELS, names=NAMES, **replaced):
     """One feature, two features, no alarm, not explained."""
     values = np.array([[812.0, 30, 0.5], [9.0, 91, 7.5], [1.0, 2, 3], [99.0, 98, 97]])
     changed = np.array([[43.125, 30, 0.5], [9.0, 30, 0.25], [1.0, 2, 3], [99.0, 98, 97]])
@@ -79,7 +82,7 @@ def test_of_many_changes_four_are_told():
         scale=np.ones(9),
         usual_values=np.zeros((2, 9)),
         group_of_feature=np.arange(9),
-        index=(0,),
+        index=np.array([0]),
         p_values=np.array([0.01]),
         p_values_after=np.array([0.5]),
         in_groups=np.array([False]),
@@ -103,7 +106,7 @@ def test_a_part_is_an_explanation(at):
     part = by_hand()[at]
     assert isinstance(part, Explanation)
     assert [str(reason) for reason in part] == [str(by_hand()[i]) for i in (1, 2)]
-    assert part.index == ("b", "c")
+    assert part.index.tolist() == ["b", "c"]
 
 
 def test_an_empty_part_is_an_explanation():
@@ -151,9 +154,34 @@ def test_a_frame_has_a_line_for_each_changed_feature():
 
 
 def test_labels_of_several_levels_stay():
-    index = pd.MultiIndex.from_product([["x", "y"], [1, 2]])
-    frame = by_hand(index=tuple(index)).to_frame()
+    index = pd.MultiIndex.from_product([["x", "y"], [1, 2]], names=["site", "day"])
+    frame = by_hand(index=index).to_frame()
     pd.testing.assert_index_equal(frame.index, index)
+    by_feature = by_hand(index=index).to_frame("feature")
+    pd.testing.assert_index_equal(by_feature.index, index[[0, 1, 1]])
+
+
+@pytest.mark.parametrize("at", [1.5, None, "a", [0.5], [[0, 1]]])
+def test_what_is_no_position_is_refused(at):
+    with pytest.raises(TypeError, match="Index an explanation by a position, a slice"):
+        by_hand()[at]
+
+
+def test_the_heading_tells_features_from_groups():
+    in_groups = np.array([False, True, False, False])
+    assert repr(by_hand(in_groups=in_groups)).split("\n")[0] == (
+        "3 of 4 rows alarm at alpha=0.05. 1 is nominal if at most 3 features change. 1 more is "
+        "nominal if at most 3 groups of correlated features change. 1 is not explained."
+    )
+    assert repr(by_hand(max_features=1)).startswith(
+        "3 of 4 rows alarm at alpha=0.05. 2 are nominal if one feature changes. 1 is not expl"
+    )
+
+
+MANY = (
+    "45 of 60 rows alarm at alpha=0.05. 30 are nominal if at most 3 features change. 15 are not "
+    "explained."
+)
 
 
 def many(n=60):
@@ -176,7 +204,7 @@ def test_shared_reasons_count_sets_and_features():
 def test_many_rows_are_shown_by_their_shared_reasons():
     lines = repr(many()).split("\n")
     assert lines == [
-        "45 of 60 rows alarm at alpha=0.05. 30 are nominal if at most 3 features change.",
+        MANY,
         "  15   33%  amount",
         "  15   33%  age, load",
         "  15   33%  (not explained)",
@@ -191,7 +219,7 @@ def test_of_many_reasons_ten_are_shown_and_those_without_a_reason():
     changed[np.arange(15), np.arange(15)] = 0.0
     explanation = by_hand(
         names=names,
-        index=tuple(range(20)),
+        index=np.arange(20),
         values=values,
         changed_values=changed,
         nearest_rows=np.zeros((20, 15)),
@@ -214,7 +242,7 @@ def test_numbers_have_the_digits_that_tell_them_apart():
 
 def test_html_shows_the_same_and_runs_nothing():
     names = ("<script>alert(1)</script>", "a&b", "load")
-    html = by_hand(names=names, index=("<b>", "b", "c", "d"))._repr_html_()
+    html = by_hand(names=names, index=pd.Index(["<b>", "b", "c", "d"]))._repr_html_()
     assert "<script>" not in html
     assert "<b>" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt; 812 -&gt; 43.12" in html

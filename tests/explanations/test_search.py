@@ -95,11 +95,27 @@ def test_the_nearest_row_is_a_nominal_one(pool, rows):
     assert len(pool.rows[score(pool.rows) >= -0.2]) < len(pool.rows)
 
 
-def test_if_no_row_is_nominal_the_nearest_of_all_is_shown(pool, rows):
-    found = explained(pool, rows, threshold=1.0)
-    assert_array_equal(found.rows, rows)
+def test_nominal_rows_that_all_alarm_are_refused(pool, rows):
+    with pytest.raises(ValueError, match=r"all 9 nominal rows alarm themselves\. Give other nom"):
+        explained(pool, rows, threshold=1.0)
+    nothing = np.zeros(len(rows), dtype=bool)
+    found = Search(score, pool, 3)(rows, np.full(len(rows), 1.0), nothing)
     distances = cdist(rows / pool.scale, pool.rows / pool.scale)
     assert_array_equal(found.nearest, pool.rows[distances.argmin(axis=1)])
+
+
+def test_not_all_groups_change(rng):
+    common = rng.normal(size=(50, 2))[:, [0, 0, 0, 0, 1, 1, 1, 1]]
+    pool = NominalRows.from_rows(common + 0.01 * rng.normal(size=common.shape))
+    far = np.full((1, 8), 50.0)
+    limit, is_wanted = np.array([-3.0]), np.ones(1, dtype=bool)
+    found = Search(lambda rows: -np.abs(rows).max(axis=1), pool, 3)(far, limit, is_wanted)
+    assert_array_equal(found.rows, far)
+    half = np.repeat([[50.0, 0.0]], 4, axis=1).reshape(1, 8)
+    half[0, :4], half[0, 4:] = 50.0, 0.0
+    found = Search(lambda rows: -np.abs(rows).max(axis=1), pool, 3)(half, limit, is_wanted)
+    assert_array_equal(found.rows != half, [[True] * 4 + [False] * 4])
+    assert found.in_groups[0]
 
 
 @pytest.mark.parametrize("n_entries", [1, 500])
@@ -159,16 +175,14 @@ def test_rows_of_any_size_can_be_given(rng):
     assert not np.isnan(pool.squares(np.array([0.0, -1e308, 5.0]))).any()
 
 
-def test_at_most_so_many_rows_are_kept_each_once(rng):
+def test_at_most_so_many_rows_are_kept(rng):
     rows = rng.normal(size=(MAX_KEPT_ROWS + 500, 2))
     kept = NominalRows.drawn(rows, np.random.RandomState(0)).rows
     assert len(kept) == MAX_KEPT_ROWS
     assert set(map(tuple, kept)) <= set(map(tuple, rows))
     first_half = np.isin(rows[: len(rows) // 2, 0], kept[:, 0]).mean()
     assert 0.75 < first_half < 0.85  # drawn at random: 2,000 of 2,500
-    assert (
-        len(NominalRows.drawn(np.repeat(rows[:50], 3, axis=0), np.random.RandomState(0)).rows) == 50
-    )
+    assert len(NominalRows.from_rows(np.repeat(rows[:50], 3, axis=0)).distinct.rows) == 50
 
 
 @pytest.mark.parametrize("value", [7.0, 0.0, -1e12])
@@ -185,4 +199,6 @@ def test_usual_values_occur(rng):
     rows[:, 0] = rng.permutation(101)
     usual = NominalRows.from_rows(rows).usual_values
     assert_array_equal(usual[:, 0], [5.0, 95.0])
+    mostly_zero = np.concatenate([np.zeros((96, 1)), rng.uniform(50.0, 100.0, size=(4, 1))])
+    assert_array_equal(NominalRows.from_rows(mostly_zero).usual_values, [[0.0], [0.0]])
     assert np.isin(usual[:, 1:], [0.0, 1.0]).all()

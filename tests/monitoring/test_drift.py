@@ -338,7 +338,7 @@ def test_a_monitor_tells_how_it_stands(rng):
     monitor.update_many(np.arange(-1000.0, -1300.0, -1.0))
     assert "alarm at" in repr(monitor)
     assert "no alarm" not in repr(monitor)
-    assert "fit again on some hundred of the new rows" in repr(monitor)
+    assert "fit again on about 300 or more of the new rows" in repr(monitor)
     assert "calibrate(X, replace=True)" in repr(monitor)
 
 

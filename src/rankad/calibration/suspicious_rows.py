@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from html import escape
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
+from rankad._pandas import imported_pandas
 from rankad._typing import FloatArray, IntArray
 from rankad.calibration.stratum_labels import StratumLabels
 
@@ -25,7 +26,7 @@ class SuspiciousRows:
 
     The p-value of a row is the share of the rows, of all or of its stratum, that score at most as
     high as it does, itself included. If all rows are draws from one distribution, it is at most
-    alpha with a probability of at most alpha, for each row. It says where to look first. It does
+    alpha for at most a share alpha of them. It says where to look first. It does
     not say how many rows are bad: about a share alpha of *any* rows has ``p <= alpha``. So there is
     no selection by a false-discovery rate.
 
@@ -79,7 +80,7 @@ class SuspiciousRows:
 
     def at(self, alpha: float) -> Self:
         """Those of these rows with ``p <= alpha``: at most a share alpha of all rows."""
-        if isinstance(alpha, bool) or not 0.0 <= alpha <= 1.0:
+        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0.0 <= alpha <= 1.0:
             raise ValueError(f"alpha must be at least 0 and at most 1; got {alpha!r}.")
         return self._cut(int(np.searchsorted(self.p_values, alpha, side="right")))
 
@@ -97,11 +98,10 @@ class SuspiciousRows:
 
         Its index is that of the frame that was given, or else the positions.
         """
-        import pandas as pd
-
+        pandas = imported_pandas("to_frame")
         index = self.indices if self.labels is None else self.labels[self.indices]
         columns = {"position": self.indices, "p_value": self.p_values, "score": self.scores}
-        return pd.DataFrame(columns, index=index)
+        return pandas.DataFrame(columns, index=index)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__}({len(self)} rows, the most suspicious first)"]

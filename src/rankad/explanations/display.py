@@ -48,13 +48,29 @@ def _cells(texts: Iterable[str], tag: str) -> str:
 
 def _heading(explanation: Explanation) -> str:
     """How many rows alarm, and how many of them are explained."""
-    n_alarms, n_explained = explanation.is_alarm.sum(), explanation.is_explained.sum()
-    n_features = explanation.max_features
-    features = "one feature changes" if n_features == 1 else f"at most {n_features} features change"
-    return (
-        f"{n_alarms} of {len(explanation.values)} rows alarm at alpha={explanation.alpha}. "
-        f"{n_explained} {'is' if n_explained == 1 else 'are'} nominal if {features}."
-    )
+    n_alarms, n_most = int(explanation.is_alarm.sum()), explanation.max_features
+    by_groups = explanation.is_explained & explanation.in_groups
+    n_by_groups = int(by_groups.sum())
+    n_by_features = int(explanation.is_explained.sum()) - n_by_groups
+    parts = [
+        f"{n_alarms} of {len(explanation)} rows alarm at alpha={explanation.alpha}.",
+        f"{n_by_features} {_are(n_by_features)} nominal if {_at_most(n_most, 'feature')}.",
+    ]
+    if n_by_groups:
+        groups = _at_most(n_most, "group", " of correlated features")
+        parts.append(f"{n_by_groups} more {_are(n_by_groups)} nominal if {groups}.")
+    n_left = n_alarms - n_by_features - n_by_groups
+    if n_left:
+        parts.append(f"{n_left} {_are(n_left)} not explained.")
+    return " ".join(parts)
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _at_most(n: int, noun: str, what: str = "") -> str:
+    return f"one {noun}{what} changes" if n == 1 else f"at most {n} {noun}s{what} change"
 
 
 def _shared_rows(explanation: Explanation) -> list[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -34,7 +34,7 @@ def explained(
     *,
     max_features: int,
     feature_names: tuple[str, ...],
-    index: Sequence[Hashable],
+    index: Any,
 ) -> Explanation:
     """Explain the rows that alarm. The rows are checked."""
     scores = score(rows)
@@ -43,7 +43,7 @@ def explained(
     p_values = judge.p_values(scores)
     return Explanation(
         feature_names=feature_names,
-        index=tuple(index),
+        index=index,
         alpha=judge.alpha,
         max_features=max_features,
         values=rows.copy(),  # the caller may change the rows later

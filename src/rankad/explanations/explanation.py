@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, overload
 
@@ -29,7 +29,7 @@ class Explanation:
     ----------
     feature_names : tuple of str
         Names of the columns in ``fit``, or x0, x1 and so on if they had no names.
-    index : tuple
+    index : index of pandas, or array of int
         Label of each row: the index of the frame, or 0, 1 and so on.
     alpha : float
         Rows with a p-value of at most alpha alarm, and these are explained.
@@ -66,7 +66,7 @@ class Explanation:
     """
 
     feature_names: tuple[str, ...]
-    index: tuple[Hashable, ...]
+    index: Any
     alpha: float
     max_features: int
     values: FloatArray
@@ -103,11 +103,10 @@ class Explanation:
         """Reason of one row by position, or the explanation of some rows."""
         if isinstance(at, Integral):
             return self._reason(range(len(self))[int(at)])
-        positions = np.arange(len(self))
-        rows = positions[at] if isinstance(at, slice) or len(at) else positions[:0]
+        rows = _positions(at, len(self))
         of_rows = ("values", "changed_values", "p_values", "p_values_after", "in_groups")
         parts = {name: getattr(self, name)[rows] for name in (*of_rows, "nearest_rows")}
-        return type(self)(**{**self.__dict__, **parts, "index": tuple(self.index[i] for i in rows)})
+        return replace(self, **parts, index=self.index[rows])
 
     def shared_reasons(self, by: str = "set") -> pd.DataFrame:
         """What many alarms have in common, most frequent first.
@@ -154,18 +153,19 @@ class Explanation:
         is_changed = self.changed_values[i] != self.values[i]
         changes = self._changes(i, self.changed_values[i])
         units = self.group_of_feature if self.in_groups[i] else np.arange(len(is_changed))
-        groups: dict[int, list[str]] = {}
-        for feature in np.flatnonzero(is_changed):
-            groups.setdefault(int(units[feature]), []).append(self.feature_names[feature])
+        groups = [
+            tuple(self.feature_names[feature] for feature in np.flatnonzero(units == unit))
+            for unit in dict.fromkeys(units[is_changed].tolist())
+        ]
         return Reason(
-            row=self.index[i],
+            row=_plain(self.index[i]),
             alpha=self.alpha,
             p_value=float(self.p_values[i]),
             p_value_after=float(self.p_values_after[i]),
             changes=changes,
             max_features=self.max_features,
             in_groups=bool(self.in_groups[i]),
-            groups=tuple(tuple(names) for names in groups.values()),
+            groups=tuple(groups),
             nearest=self._changes(i, self.nearest_rows[i]),
         )
 
@@ -183,3 +183,26 @@ class Explanation:
             )
             for f in order
         )
+
+
+def _positions(at: Any, n: int) -> IntArray:
+    """Positions that a slice, a mask or a list of positions picks."""
+    if isinstance(at, slice):
+        return np.arange(n)[at]
+    chosen = np.asarray(at)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
+        raise TypeError(
+            "Index an explanation by a position, a slice, a mask or a list of positions; "
+            f"got {at!r}."
+        )
+    return np.arange(n)[chosen] if chosen.size else np.arange(0)
+
+
+def _plain(label: Any) -> Hashable:
+    """A label as a Python object: 7, not np.int64(7).
+
+    >>> _plain(np.int64(7)), _plain("a7")
+    (7, 'a7')
+    """
+    plain: Hashable = label.item() if isinstance(label, np.generic) else label
+    return plain

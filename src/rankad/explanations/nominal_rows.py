@@ -28,7 +28,7 @@ _LARGEST_SCALE = 1e300
 
 @dataclass(frozen=True, eq=False)
 class NominalRows:
-    """Distinct nominal rows, and for each column the unit of its differences.
+    """Nominal rows, and for each column the unit of its differences.
 
     ``scale`` is the standard deviation of the column. In a constant column every other value is
     very far.
@@ -39,12 +39,12 @@ class NominalRows:
 
     @classmethod
     def from_rows(cls, rows: FloatArray) -> Self:
-        """Take all the rows, each distinct one once."""
+        """Take all the rows."""
         with np.errstate(over="ignore", invalid="ignore"):  # given rows can be of any size
             scale = np.nan_to_num(rows.std(axis=0), nan=_LARGEST_SCALE, posinf=_LARGEST_SCALE)
         constant = constant_columns(rows)
         scale[constant] = tiny_scales(rows[0, constant])
-        return cls(np.unique(rows, axis=0), scale)
+        return cls(rows, scale)
 
     @classmethod
     def drawn(cls, rows: FloatArray, rng: np.random.RandomState) -> Self:
@@ -56,6 +56,11 @@ class NominalRows:
     def only(self, which: BoolArray | IntArray) -> NominalRows:
         """Some of the rows, with the same scale."""
         return NominalRows(self.rows[which], self.scale)
+
+    @cached_property
+    def distinct(self) -> NominalRows:
+        """Each distinct row once, with the same scale."""
+        return self.only(np.unique(self.rows, axis=0, return_index=True)[1])
 
     def squares(self, row: FloatArray) -> FloatArray:
         """Squared differences of a row to all of them, in units of the scale."""

@@ -60,7 +60,7 @@ class Reason:
         Whether whole groups of strongly correlated features change, because fewer features do not
         suffice.
     groups : tuple of tuple of str
-        The names in ``changes``, one tuple for each feature or group.
+        One tuple for each feature that changes, or the names of each group that changes.
     nearest : tuple of Change
         What separates the row from its nearest nominal row, largest difference first.
     """
@@ -95,7 +95,10 @@ class Reason:
             return "no alarm"
         if not self.changes:
             count = "one feature" if self.max_features == 1 else f"{self.max_features} features"
-            return f"not explained by {count}; nearest nominal row: {described(self.nearest)}"
+            return (
+                f"not explained by {count} or groups of them; "
+                f"nearest nominal row: {described(self.nearest)}"
+            )
         what = f"{_n_groups(len(self.groups))}: " if self.in_groups else ""
         return f"nominal (p = {self.p_value_after:.3g}) if {what}{described(self.changes)}"
 

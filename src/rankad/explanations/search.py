@@ -71,7 +71,8 @@ class Search:
     def __call__(self, rows: FloatArray, thresholds: FloatArray, is_wanted: BoolArray) -> Found:
         """Change the wanted rows. All rows get their nearest nominal row."""
         found = Found(rows.copy(), np.zeros(len(rows), dtype=bool), np.empty_like(rows))
-        pools = _Pools(self.pool, self.score(self.pool.rows))
+        pools = _Pools(self.pool.distinct, self.score(self.pool.distinct.rows))
+        pools.require_nominal_rows(thresholds[is_wanted])
         n_chunk = max(1, _CHUNK_ENTRIES // (max(N_CANDIDATES, len(self.pool.rows)) * rows.shape[1]))
         chunks = [
             np.arange(start, min(start + n_chunk, len(rows)))
@@ -95,12 +96,17 @@ class Search:
                 open_rows.remove(row)
 
     def _stages(self) -> Iterator[tuple[Units, int]]:
-        """Units of columns, and how many of them may change: fewest first."""
+        """Units of columns, and how many of them may change: fewest first.
+
+        Not all groups may change: that would be another row, and no reason.
+        """
         n_columns = self.pool.rows.shape[1]
         columns = Units(np.arange(n_columns), are_groups=False)
+        yield from ((columns, size + 1) for size in range(min(self.max_features, n_columns)))
         groups = Units(self.pool.units_by_correlation, are_groups=True)
-        for units in (columns, groups) if len(groups) < n_columns else (columns,):
-            yield from ((units, size + 1) for size in range(min(self.max_features, len(units))))
+        if len(groups) < n_columns:
+            n_most = min(self.max_features, len(groups) - 1)
+            yield from ((groups, size + 1) for size in range(n_most))
 
     def _stage(
         self, open_rows: list[_OpenRow], units: Units, size: int
@@ -186,6 +192,14 @@ class _Pools:
         order = np.argsort(-scores, kind="stable")
         self._pool, self._scores = pool.only(order), scores[order]
         self._by_threshold: dict[float, NominalRows] = {}
+
+    def require_nominal_rows(self, thresholds: FloatArray) -> None:
+        """Refuse nominal rows that all alarm themselves: their values make no row nominal."""
+        if thresholds.size and self._scores[0] < thresholds.max():
+            raise ValueError(
+                f"explain proposes the values of nominal rows, but all {len(self._scores)} nominal "
+                "rows alarm themselves. Give other nominal rows (rows=...), or a smaller alpha."
+            )
 
     def at(self, threshold: float) -> NominalRows:
         """The rows that score at least the threshold, or all if none does."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from rankad._pandas import imported_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,13 +68,13 @@ def shared_reasons(explanation: Explanation, by: str) -> pd.DataFrame:
         "example": [reason.row for reason in examples],
         "reason": [reason.text for reason in examples],
     }
-    return _pandas("shared_reasons").DataFrame(table)
+    return imported_pandas("shared_reasons").DataFrame(table)
 
 
 def frame(explanation: Explanation, by: str) -> pd.DataFrame:
     """See `Explanation.to_frame`."""
     _require_one_of(by, ("row", "feature"))
-    pandas = _pandas("to_frame")
+    pandas = imported_pandas("to_frame")
     reasons = list(explanation)
     if by == "row":
         table = {
@@ -82,8 +84,9 @@ def frame(explanation: Explanation, by: str) -> pd.DataFrame:
             "features": [", ".join(reason.features) for reason in reasons],
             "reason": [reason.text for reason in reasons],
         }
-        return pandas.DataFrame(table, index=pandas.Index(explanation.index))
+        return pandas.DataFrame(table, index=explanation.index)
     pairs = [(reason, change) for reason in reasons for change in reason.changes]
+    rows = [i for i, reason in enumerate(reasons) for _ in reason.changes]
     table = {
         "feature": [change.name for _, change in pairs],
         "value": [change.value for _, change in pairs],
@@ -93,18 +96,7 @@ def frame(explanation: Explanation, by: str) -> pd.DataFrame:
         "p_value": [reason.p_value for reason, _ in pairs],
         "p_value_after": [reason.p_value_after for reason, _ in pairs],
     }
-    return pandas.DataFrame(table, index=pandas.Index([reason.row for reason, _ in pairs]))
-
-
-def _pandas(method: str) -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            f"{method} makes a pandas frame, and pandas is not installed. Install it by: "
-            "pip install pandas. Or iterate over the explanation: it gives one Reason for each row."
-        ) from error
-    return pandas
+    return pandas.DataFrame(table, index=explanation.index[rows])
 
 
 def _require_one_of(by: str, allowed: tuple[str, str]) -> None:

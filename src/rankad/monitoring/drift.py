@@ -30,7 +30,7 @@ _PIECE: Final = 4096
 
 #: What a person should do.
 _AFTER_AN_ALARM: Final = (
-    "If the rows are nominal at a new level, fit again on some hundred of the new rows. With "
+    "If the rows are nominal at a new level, fit again on about 300 or more of the new rows. With "
     "fewer, calibrate(X, replace=True) restores the false-alarm rate, but not the power."
 )
 
@@ -56,7 +56,7 @@ class DriftMonitor:
     have no order. Then the monitor tests the stream itself, at 128, 256, 512, ... scores and before
     an alarm. If it finds dependence, it warns, starts anew, and learns the memory from the stream.
 
-    **After an alarm.** If the rows are nominal at a new level, fit again on some hundred of the new
+    **After an alarm.** If the rows are nominal at a new level, fit again on 300 or more of the new
     rows. With fewer rows call ``calibrate(X, replace=True)``: it restores the false-alarm rate, but
     not the power. Then `restart` the monitor with the detector.
 

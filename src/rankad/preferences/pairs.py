@@ -176,7 +176,10 @@ def require_pairs(statistic: FloatArray, preferences: Preferences) -> None:
             "ones."
         )
         if statistic.size == 2:
-            advice = "Two rows are equally far from each other. Train on more rows."
+            advice = (
+                "Two rows are equally far from each other. Train on at least 3 rows: give more, or "
+                "hold out fewer."
+            )
         if statistic[0] == 0.0:
             advice = (
                 "Are the rows all equal? Then train on more varied rows. Does each row have "
