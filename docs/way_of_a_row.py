@@ -25,12 +25,12 @@ FIT = [
     ("reference: scores of the rows held out", "calibration/reference.py", "tab:green"),
 ]
 PREDICT = [
-    ("det.predict(X, alpha)", "_base.py", "tab:blue"),
+    ("det.predict(X, alpha)", "_deciding.py", "tab:blue"),
     ("alpha -> threshold in the reference", "calibration/control.py", "tab:green"),
     ("validate the rows", "_validation.py", "0.5"),
     ("the model scores them", "models/", "tab:purple"),
     ("kernel sum, far field", "kernels/expansion.py", "tab:orange"),
-    ("score < threshold: -1, else +1", "_base.py", "tab:blue"),
+    ("score < threshold: -1, else +1", "_deciding.py", "tab:blue"),
 ]
 LEGEND = [
     ("the detector", "tab:blue"),
