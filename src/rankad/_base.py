@@ -196,7 +196,9 @@ class BaseDetector(DecidingDetector):
             by_stratum.labels.require_rows(n_rows)
             thresholds = by_stratum.thresholds(alpha, self.alpha)[by_stratum.labels.codes]
             return Judge(asked, thresholds, by_stratum.p_values)
-        threshold = self.offset_ if alpha is None else self._control.threshold(alpha)
+        if alpha is None:
+            self._warn_if_too_coarse()
+        threshold = self._threshold(alpha)
         return Judge(asked, np.full(n_rows, threshold), self._control.p_values)
 
     def _pool(self, rows: ArrayLike | None) -> NominalRows:
@@ -428,15 +430,14 @@ class BaseDetector(DecidingDetector):
         ('consistent with what was asked for', 0.1)
         """
         rows = self._rows_to_audit(X, "audit", strata)
-        alpha_asked = self.alpha if alpha is None else alpha
+        levels = self.alpha if alpha is None else alpha, confidence, rule_confidence
         if strata is not None:
-            is_alarm, control = self._alarms_by_stratum(rows, alpha, strata, rule_confidence)
-            levels = alpha_asked, confidence, rule_confidence
+            control, thresholds = self._stratum_thresholds(alpha, strata, rule_confidence)
+            is_alarm = control.is_alarm(self._checked_scores(rows), thresholds)
             return control.audits(is_alarm, *levels, dirty_share)
-        labels = self.predict(rows, alpha, confidence=rule_confidence)
-        n_alarms = int((labels == -1).sum())
-        levels = alpha_asked, confidence, rule_confidence
-        return self._control.audit(n_alarms, len(labels), *levels, dirty_share)
+        threshold = self._threshold(alpha, rule_confidence)
+        n_alarms = int((self._checked_scores(rows) < threshold).sum())
+        return self._control.audit(n_alarms, len(rows), *levels, dirty_share)
 
     def audit_selection(
         self,

@@ -101,23 +101,26 @@ class DecidingDetector(FittingDetector):
         """
         # The threshold comes first, so that a refused alpha fails before rows are scored.
         if strata is not None:
-            return np.where(self._alarms_by_stratum(X, alpha, strata, confidence)[0], -1, 1)
-        if confidence is not None:
-            control = self._exact_control("predict(confidence=...)")
-            threshold = control.threshold(self.alpha if alpha is None else alpha, confidence)
-        else:
-            threshold = self.offset_ if alpha is None else self._control.threshold(alpha)
+            control, thresholds = self._stratum_thresholds(alpha, strata, confidence)
+            return np.where(control.is_alarm(self.score_samples(X), thresholds), -1, 1)
+        threshold = self._threshold(alpha, confidence)
         return np.where(self.score_samples(X) < threshold, -1, 1)
 
-    def _alarms_by_stratum(
-        self, X: ArrayLike, alpha: float | None, strata: object, confidence: float | None = None
-    ) -> tuple[BoolArray, StrataControl]:
-        """Which rows alarm by the reference of their own stratum, and the control of these."""
+    def _threshold(self, alpha: float | None, confidence: float | None = None) -> float:
+        """Score below which a row alarms."""
+        if confidence is not None:
+            control = self._exact_control("predict(confidence=...)")
+            return control.threshold(self.alpha if alpha is None else alpha, confidence)
+        return self.offset_ if alpha is None else self._control.threshold(alpha)
+
+    def _stratum_thresholds(
+        self, alpha: float | None, strata: object, confidence: float | None = None
+    ) -> tuple[StrataControl, FloatArray]:
+        """Score below which a row of each stratum alarms, and the control that compares with it."""
         is_exact = confidence is not None
         method = "predict(confidence=...)" if is_exact else "predict(strata=...)"
         control = self._strata_control(method, strata, is_exact=is_exact)
-        thresholds = control.thresholds(alpha, self.alpha, confidence)
-        return control.is_alarm(self.score_samples(X), thresholds), control
+        return control, control.thresholds(alpha, self.alpha, confidence)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Score minus ``offset_``. It is negative for the rows that ``predict(X)`` labels -1.

@@ -128,7 +128,7 @@ STRATUM_CASES = {
     "coarse": (
         np.r_[-1.0, np.full(99, 250.0)],
         ["a"] * 100,
-        r"1 of 100 rows have the smallest p-value that their strata can give\. It is too coarse",
+        r"1 of 100 rows has the smallest p-value that their strata can give\. It is too coarse",
     ),
     "as low": (
         np.r_[np.full(90, 9.5), np.full(910, 250.0)],

@@ -210,7 +210,7 @@ def test_fewer_features_explain_fewer_rows():
     shares = [fitted().explain(rows, max_features=n).is_explained.sum() for n in (1, 2, 3, 4)]
     assert shares == sorted(shares)
     assert shares[0] < shares[-1] == fitted().explain(rows).is_alarm.sum()
-    assert "not explained by one feature or groups of them; nearest" in str(
+    assert "not explained by one feature or group of features; nearest" in str(
         fitted().explain(rows, max_features=1)[-1]
     )
 

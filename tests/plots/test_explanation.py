@@ -251,7 +251,7 @@ def test_an_alarm_that_is_not_explained_says_so_and_shows_its_nearest_nominal_ro
     display = ExplanationDisplay.from_explanation(explanation, row=2, n_features=3)
     reason = explanation[2]
     assert title(display) == (
-        f"row 402: p = {reason.p_value:.3g}, not explained by 3 features\n"
+        f"row 402: p = {reason.p_value:.3g}, not explained by 3 features or groups of features\n"
         "Differences to its nearest nominal row:"
     )
     expected = places(reason.nearest[:3])

@@ -37,8 +37,8 @@ _CHANCE: Final = 0.01
 LOOKS_NOMINAL: Final = (
     "No row is selected: the batch looks nominal. No row scores below all reference scores, and "
     "low scores are as rare as among nominal rows. If you know of anomalies in the batch, the "
-    "held-out rows may hold such anomalies, too: look at those with the lowest scores "
-    "(suspicious_rows). Else the detector does not tell these anomalies from nominal rows."
+    "rows given to fit may hold such anomalies, too: list them by suspicious_rows(X_fit). "
+    "Else the detector does not tell these anomalies from nominal rows."
 )
 
 _OTHERS_LOOK_NOMINAL: Final = "The rows of the other strata look nominal."
@@ -133,7 +133,7 @@ class NothingSelected:
     >>> rows = ComparedRows(*2 * [np.array([0.1, 0.5, 0.6])], n_reference=9)
     >>> words = Words("9 reference scores", "reference scores", "", "", "call calibrate().")
     >>> print(NothingSelected([rows], 0.1, False, None, words).reason)
-    No row is selected. 1 of 3 rows have the smallest p-value that 9 reference scores can give. ...
+    No row is selected. 1 of 3 rows has the smallest p-value that 9 reference scores can give. ...
     """
 
     parts: Sequence[ComparedRows]
@@ -189,11 +189,14 @@ class NothingSelected:
     def _too_coarse(self) -> Iterator[str]:
         """References that are too small for as many rows as score below all of them."""
         if self._n_lowest > 0:
+            have = "has" if self._n_lowest == 1 else "have"
             yield (
-                f"{self._n_lowest} of {self._n_rows} rows have the smallest p-value that "
+                f"{self._n_lowest} of {self._n_rows} rows {have} the smallest p-value that "
                 f"{self.words.of_reference} can give. It is too coarse to select them at "
                 f"fdr={self.fdr}. Give {self.words.whom}at least {self._needed(self._n_lowest)} "
-                f"{self.words.unit}: {self.words.remedy}{self._alternatives()}{self._chance()}"
+                f"{self.words.unit}: {self.words.remedy}{self._alternatives()}{self._chance()} "
+                "If some of the rows given to fit are bad, more rows like them do not help: look "
+                "at suspicious_rows(X_fit) first."
             )
 
     def _too_small(self) -> str:
@@ -239,7 +242,10 @@ class NothingSelected:
             return ""
         k, n = self._n_lowest, self.parts[0].n_reference
         probability = float(hypergeom(n + self._n_rows, self._n_rows, k).sf(k - 1))
-        return f" A nominal batch has as many such rows with probability {probability:.2g}."
+        return (
+            " A batch of nominal rows only has that many, or more, with probability "
+            f"{probability:.2g}."
+        )
 
     def _as_low(self) -> Iterator[str]:
         """Reference rows that score as low as rows that are too many to be nominal."""
@@ -259,7 +265,7 @@ class NothingSelected:
             f"{excess.n_below} of {len(part.p)} rows{self.words.within} score below the reference "
             f"score number {excess.order} from below. Of nominal rows about {expected:.2g} would. "
             "But reference rows score as low, so the p-values are too large. Perhaps there are "
-            "anomalies among the held-out rows. Look at those with the lowest scores "
-            "(suspicious_rows), leave the anomalies out, and fit again. If these rows are nominal, "
-            "the detector does not tell the anomalies of the batch from them."
+            "anomalies among the held-out rows. List the rows given to fit by "
+            "suspicious_rows(X_fit), leave the anomalies out, and fit again. If these rows are "
+            "nominal, the detector does not tell the anomalies of the batch from them."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -38,8 +38,9 @@ class SuspiciousRows:
     p_values, scores : array of shape (n,)
         Out-of-fold p-values and scores of these rows, in the same order. A lower score is more
         suspicious.
-    labels : index of pandas, optional
-        Labels of all rows of the frame that was given, for `to_frame`.
+    labels : array or index of pandas
+        Labels of these rows, in the same order: from the index of the frame that was given, or else
+        the positions.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class SuspiciousRows:
     indices: IntArray
     p_values: FloatArray
     scores: FloatArray
-    labels: Any = None
+    labels: Any
 
     @classmethod
     def from_scores(
@@ -70,7 +71,7 @@ class SuspiciousRows:
             n_at_most = np.searchsorted(np.sort(scores[rows]), scores[rows], side="right")
             p[rows] = n_at_most / len(rows)
         order = np.lexsort((scores, p))
-        return cls(order, p[order], scores[order], labels)
+        return cls(order, p[order], scores[order], order if labels is None else labels[order])
 
     def first(self, n: int) -> Self:
         """The n most suspicious of these rows; all of them if there are fewer."""
@@ -85,9 +86,8 @@ class SuspiciousRows:
         return self._cut(int(np.searchsorted(self.p_values, alpha, side="right")))
 
     def _cut(self, n: int) -> Self:
-        return replace(
-            self, indices=self.indices[:n], p_values=self.p_values[:n], scores=self.scores[:n]
-        )
+        arrays = self.indices[:n], self.p_values[:n], self.scores[:n]
+        return type(self)(*arrays, self.labels[:n])
 
     def __len__(self) -> int:
         """Number of rows."""
@@ -99,9 +99,8 @@ class SuspiciousRows:
         Its index is that of the frame that was given, or else the positions.
         """
         pandas = imported_pandas("to_frame")
-        index = self.indices if self.labels is None else self.labels[self.indices]
         columns = {"position": self.indices, "p_value": self.p_values, "score": self.scores}
-        return pandas.DataFrame(columns, index=index)
+        return pandas.DataFrame(columns, index=self.labels)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__}({len(self)} rows, the most suspicious first)"]
@@ -119,8 +118,7 @@ class SuspiciousRows:
 
     def _shown(self) -> list[tuple[str, str, str]]:
         """Name, p-value and score of the first rows, as text."""
-        names = self.indices if self.labels is None else self.labels[self.indices[:_N_SHOWN]]
-        parts = zip(names[:_N_SHOWN], self.p_values, self.scores, strict=False)
+        parts = zip(self.labels[:_N_SHOWN], self.p_values, self.scores, strict=False)
         return [(str(name), f"{p:.3g}", f"{score:.4g}") for name, p, score in parts]
 
     def _rest(self) -> list[str]:

@@ -52,13 +52,13 @@ def _heading(explanation: Explanation) -> str:
     by_groups = explanation.is_explained & explanation.in_groups
     n_by_groups = int(by_groups.sum())
     n_by_features = int(explanation.is_explained.sum()) - n_by_groups
-    parts = [
-        f"{n_alarms} of {len(explanation)} rows alarm at alpha={explanation.alpha}.",
-        f"{n_by_features} {_are(n_by_features)} nominal if {_at_most(n_most, 'feature')}.",
-    ]
+    parts = [f"{n_alarms} of {len(explanation)} rows alarm at alpha={explanation.alpha}."]
+    if n_by_features:
+        features = _at_most(n_most, "feature")
+        parts.append(f"{n_by_features} {_are(n_by_features)} nominal if {features}.")
     if n_by_groups:
         groups = _at_most(n_most, "group", " of correlated features")
-        parts.append(f"{n_by_groups} more {_are(n_by_groups)} nominal if {groups}.")
+        parts.append(f"{n_by_groups} {_are(n_by_groups)} nominal if {groups}.")
     n_left = n_alarms - n_by_features - n_by_groups
     if n_left:
         parts.append(f"{n_left} {_are(n_left)} not explained.")

@@ -101,7 +101,7 @@ class Explanation:
     def __getitem__(self, at: slice | Sequence[int] | IntArray | BoolArray) -> Explanation: ...
     def __getitem__(self, at: Any) -> Reason | Explanation:
         """Reason of one row by position, or the explanation of some rows."""
-        if isinstance(at, Integral):
+        if isinstance(at, Integral) and not isinstance(at, bool):
             return self._reason(range(len(self))[int(at)])
         rows = _positions(at, len(self))
         of_rows = ("values", "changed_values", "p_values", "p_values_after", "in_groups")
@@ -115,14 +115,14 @@ class Explanation:
         ----------
         by : {"set", "feature"}, default="set"
             Count the alarms with the same set of features. Or count, for each feature, the alarms
-            that have it in their set; then an alarm counts once for each of its features.
+            that change it, alone or in a group; then an alarm counts once for each of its features.
 
         Returns
         -------
         table : pandas.DataFrame
             Columns: features; alarms, a count; share, of all alarms; example and reason, the label
-            and the reason of one of these alarms. A group of strongly correlated features is one
-            feature here. The alarms that are not explained are one line.
+            and the reason of one of these alarms. By set, a group of strongly correlated
+            features is one feature. The alarms that are not explained are one line.
         """
         return tables.shared_reasons(self, by)
 
@@ -204,5 +204,7 @@ def _plain(label: Any) -> Hashable:
     >>> _plain(np.int64(7)), _plain("a7")
     (7, 'a7')
     """
+    if isinstance(label, tuple):  # of an index of several levels
+        return tuple(map(_plain, label))
     plain: Hashable = label.item() if isinstance(label, np.generic) else label
     return plain

@@ -94,13 +94,16 @@ class Reason:
         if not self.is_alarm:
             return "no alarm"
         if not self.changes:
-            count = "one feature" if self.max_features == 1 else f"{self.max_features} features"
-            return (
-                f"not explained by {count} or groups of them; "
-                f"nearest nominal row: {described(self.nearest)}"
-            )
+            return f"{self.why_not}; nearest nominal row: {described(self.nearest)}"
         what = f"{_n_groups(len(self.groups))}: " if self.in_groups else ""
         return f"nominal (p = {self.p_value_after:.3g}) if {what}{described(self.changes)}"
+
+    @property
+    def why_not(self) -> str:
+        """What is said of an alarm without a reason."""
+        if self.max_features == 1:
+            return "not explained by one feature or group of features"
+        return f"not explained by {self.max_features} features or groups of features"
 
 
 def _n_groups(n: int) -> str:

@@ -40,8 +40,9 @@ def _keys(reason: Reason, by: str) -> list[str]:
     """The features that an alarm counts for."""
     if not reason.groups:
         return [NOT_EXPLAINED]
-    names = sorted(map(group_name, reason.groups))
-    return names if by == "feature" else [", ".join(names)]
+    if by == "feature":
+        return list(reason.features)
+    return [", ".join(sorted(map(group_name, reason.groups)))]
 
 
 def group_name(names: tuple[str, ...]) -> str:

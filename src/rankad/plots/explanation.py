@@ -124,6 +124,11 @@ class ExplanationDisplay(Display):
         display : ExplanationDisplay
         """
         require_matplotlib(cls.__name__)
+        if not isinstance(explanation, Explanation):
+            raise TypeError(
+                f"explanation must be the result of explain; got {type(explanation).__name__}. To "
+                "draw the reason of row i, call from_explanation(explanation, row=i)."
+            )
         _require_row(row, len(explanation))
         display = cls(reason=explanation[int(row)], n_features=n_features, name=name)
         return display.plot(ax, **kwargs)
@@ -262,8 +267,7 @@ def _title(reason: Reason) -> str:
     if reason.changes:
         return f"{title} → {reason.p_value_after:.3g}\nif {_what_changes(reason)}"
     if reason.is_alarm:
-        n_tried = reason.max_features
-        title += f", not explained by {'one feature' if n_tried == 1 else f'{n_tried} features'}"
+        title += f", {reason.why_not}"
     else:
         title += ", no alarm"
     if not reason.nearest:
