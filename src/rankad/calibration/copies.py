@@ -162,7 +162,8 @@ class KnownRows:
     def match(self, hashes: HashArray) -> float:
         """Share of the rows that are known, or 0 if chance can explain it."""
         sought = hashes[hashes <= np.uint64(self.limit)]
-        n_known = int(np.isin(sought, self.hashes).sum())
+        # By sorting: the table that NumPy 2.0 may choose overflows for large unsigned numbers.
+        n_known = int(np.isin(sought, self.hashes, kind="sort").sum())
         if n_known == 0:
             return 0.0
         p = binom.sf(n_known - 1, len(sought), self.share_by_chance())
