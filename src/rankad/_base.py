@@ -412,8 +412,8 @@ class BaseDetector(DecidingDetector):
         dirty_share : float, default=0.0
             Largest share of bad rows, both in X and among the rows that the reference was drawn
             from. With strata, it is the largest share in any stratum. Alarms on so many rows may be
-            true. The interval is then one of the rate on clean
-            rows, and the range of counts is wider: see `Audit.n_bad`.
+            true. The interval is then one of the rate on clean rows, and the range of counts is
+            wider: see `Audit.n_bad`.
 
         Returns
         -------
