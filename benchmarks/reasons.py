@@ -1,6 +1,6 @@
 """Reasons beside z-scores and a nearest row: which features are blamed, and at what cost.
 
-    python benchmarks/reasons.py              # the tables of docs/reasons.md, ten minutes
+    python benchmarks/reasons.py              # the tables of docs/reasons.md, a minute or two
     python benchmarks/reasons.py --speed      # seconds for 10,000 alarms of 30 columns
 
 Columns of real nominal rows are changed, so the guilty columns are known. A row counts if it does
